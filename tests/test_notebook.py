@@ -115,3 +115,15 @@ def test_long_tables_are_cut():
     page = table("t", ("n",), [(i,) for i in range(LISTED + 5)])
     assert page.count("<td") == LISTED and "... and 5 more" in page
     assert as_text(np.zeros(1)) == f"<pre>{np.zeros(1)}</pre>"  # as NumPy prints now
+
+
+def test_what_prints_as_a_table_is_that_table():
+    a = lb.Assembly("a").attach("link", lb.beam(1.0, 1.0, EI=50.0, modes=1), lb.Revolute("z"))
+    s = a.build()
+    forces = lb.simulate(s, 0.1, torque=[1.0], every=0.05).section_forces("link", "root")
+    assert "shear_y (N)" in forces._repr_html_() and repr(forces).endswith("1 station: root)")
+    keep = {"end": {"final": {"joint": "link"}}}
+    cases = lb.campaign(s, 0.1, vary={"link.EI": [40.0, 50.0, 60.0]}, method="grid", keep=keep)
+    assert "median" in cases._repr_html_() and "link.EI" in cases.sensitivity("end")._repr_html_()
+    model = lb.linearize(s, inputs=["link"], outputs=["link"])
+    assert "6 states, 1 input, 1 output" in repr(model)

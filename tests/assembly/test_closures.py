@@ -1,5 +1,7 @@
 """Closures of an assembly: what is taken, and what is refused in words."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -99,7 +101,8 @@ CLOSE = {
     "no joint": ((A, B, "revolute"), "joint of the closure 'closure1' must be a joint such as lb.Revolute"),
     "class": ((A, B, lb.Revolute), "must be a joint such as lb.Revolute"),
     "free": ((A, B, lb.Free()), "joint of the closure 'closure1' allows all six motions, so it closes nothing: leave"),
-    "six": ((A, B, lb.CompoundJoint([lb.Spherical(), lb.Planar("z")])), "allows all six motions"),
+    "six": ((A, B, lb.CompoundJoint([lb.Spherical(), *map(lb.Prismatic, "xyz")])), "allows all six motions"),
+    "dependent": ((A, B, lb.CompoundJoint([lb.Spherical(), lb.Planar("z")])), "has 6 speeds, of which only 5 are independent"),
     "physics": ((A, B, lb.Revolute("z", damping=1.0)), "joint of the closure 'closure1' has damping: a cut joint has no coordinates of its own"),
     "physics of a part": ((A, B, lb.CompoundJoint([PIN, lb.Revolute("x", stiffness=1.0)])), "'closure1' has stiffness"),
     "limits": ((A, B, lb.Revolute("z", limits=(-1, 1), stop_stiffness=0)), "'closure1' has limits"),
@@ -201,3 +204,32 @@ def test_symbols_are_refused():
         lb.LimberError, match="terms of 'relation1': the joint of 'named' is symbolic"
     ):
         a.relate({"named": 1.0})
+
+
+def hinge_at(x, y):
+    """A hinge about z at a place."""
+    return lb.SimpleJoint(np.array([0, 0, 1.0, y, -x, 0])[:, None])
+
+
+@pytest.mark.parametrize(
+    "parts, told",
+    [
+        ([lb.Revolute("z"), hinge_at(0.5, 0), hinge_at(1, 0)], True),
+        ([lb.Revolute("z"), hinge_at(0.5, 0), hinge_at(0.5, 0.5)], True),
+        ([lb.Revolute("z"), hinge_at(0.5, 0), hinge_at(0.5, 0.5), lb.Prismatic("z")], True),
+        ([lb.Revolute("z"), lb.Prismatic("x"), hinge_at(0.5, 0)], False),
+        ([lb.Revolute("z"), hinge_at(0.5, 0)], False),
+        ([lb.Planar("z")], False),
+        ([lb.Cylindrical("z")], False),
+        ([lb.Revolute("z"), lb.Revolute("x"), hinge_at(0.5, 0)], False),
+    ],
+)
+def test_links_whose_reach_is_not_held_are_told(parts, told):
+    """Three parallel hinges allow all motions in a plane, as far as their links reach, which no row knows."""
+    a = lb.Assembly("loop").attach("body", lb.RigidBody(1.0, inertia=(1, 1, 1)), lb.Free())
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        a.close(("world", (0, 0, 0)), ("body", None), lb.CompoundJoint(parts), name="arm")
+    assert [str(w.message).startswith("joint of the closure 'arm' moves") for w in found] == [
+        True
+    ] * told

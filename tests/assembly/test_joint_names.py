@@ -145,3 +145,97 @@ def test_urdf_and_mjcf_give_names(tmp_path):
         (tmp_path / name).write_text(text)
         s = lb.load(tmp_path / name).build()
         assert {joint: s.layout[joint].v_joint for joint in places} == places
+
+
+def hand():
+    """A turret with an upper arm and a finger; all joints have names."""
+    made = lb.Assembly("robot", (0, 0, -9.81))
+    made.attach("turret", BALL, lb.Revolute("z"), joint_name="j1")
+    made.attach("upper", BALL, lb.Revolute("y"), "turret", offset=(1, 0, 0), joint_name="j2")
+    wrist = lb.CompoundJoint([lb.Revolute("x"), lb.Revolute("y")])
+    return made.attach("wrist", BALL, wrist, "upper", offset=(1, 0, 0), joint_name=["roll", "tilt"])
+
+
+def test_results_give_joints_by_their_names():
+    s = hand().build()
+    r = lb.simulate(s, 0.1, v0=[0.3, -0.2, 0.5, 0.7])
+    assert np.array_equal(r.joint("j2"), r.joint("upper"))
+    assert np.array_equal(r.joint_speed("j1"), r.joint_speed("turret"))
+    assert np.array_equal(r.joint("tilt"), r.joint("wrist")[:, 1:])
+    shown = [r.plot("joints", bodies=[name]).axes[0].lines for name in ("j2", "upper")]
+    assert np.array_equal(shown[0][0].get_ydata(), shown[1][0].get_ydata())
+    with pytest.raises(lb.LimberError, match="'j2' is a joint of the system 'robot'"):
+        r.modal("j2")
+    with pytest.raises(lb.LimberError, match="body='j3' is not in the system 'robot'"):
+        r.joint("j3")
+
+
+def test_joints_are_locked_by_their_names():
+    s, v0 = hand().build(), np.array([0.3, -0.2, 0.5, 0.7])
+    runs = []
+    for name in ("upper", "j2"):
+        events = [lb.Event(0.05, lb.lock(name)), lb.Event(0.08, lb.unlock(name))]
+        runs.append(lb.simulate(s, 0.1, v0=v0, events=events))
+    assert np.array_equal(runs[0].q, runs[1].q)
+    assert [(c.kind, c.name) for c in runs[1].changes] == [("lock", "upper"), ("unlock", "upper")]
+    assert runs[1].changes[0].impulse == runs[0].changes[0].impulse != 0.0
+
+
+def test_linear_models_have_joints_by_their_names():
+    s = hand().build()
+    by_body = lb.linearize(s, inputs=["upper"], outputs=["turret", ("speed", "upper")])
+    by_joint = lb.linearize(s, inputs=["j2"], outputs=["j1", ("speed", "j2")])
+    assert by_joint.inputs == by_body.inputs and by_joint.outputs == by_body.outputs
+    assert np.array_equal(by_joint.B, by_body.B) and np.array_equal(by_joint.C, by_body.C)
+    with pytest.raises(lb.LimberError, match=r"inputs\[0\].*'tilt' is one of several joints"):
+        lb.linearize(s, inputs=["tilt"])
+
+
+def test_generated_code_drives_joints_by_their_names():
+    s = hand().build()
+    a, b = (lb.compile(s, "hybrid_dynamics", driven=[name]) for name in ("upper", "j2"))
+    q, v, tau = s.neutral() + 0.3, np.linspace(0.1, 0.4, 4), np.linspace(-1, 1, 4)
+    assert np.array_equal(a(q, v, tau)[0], b(q, v, tau)[0])
+
+
+def test_servos_and_references_take_names_of_joints():
+    servos = [lb.control.Servo(name, ratio=10, rotor_inertia=1e-3) for name in ("j1", "j2")]
+    fitted = lb.control.fit(hand(), *servos)
+    assert fitted.attachments["upper"].joint.physics.armature[0] == pytest.approx(0.1)
+    s, runs = fitted.build(), []
+    for first, second in (("j1", "j2"), ("turret", "upper")):
+        pd = lb.control.PD(
+            50.0, 5.0, sample_time=0.01, bodies=[first, second], reference={second: 0.3}
+        )
+        runs.append(
+            lb.simulate(s, 0.3, torque=lb.control.Loop(s, pd, actuators=servos), every=0.1).q
+        )
+    assert np.array_equal(*runs) and abs(runs[0][-1, 1]) > 1e-3
+    pd = lb.control.PD(50.0, 5.0, sample_time=0.01, reference={"j2": 0.3, "upper": 0.2})
+    with pytest.raises(lb.LimberError, match="reference has the joint of 'upper' twice"):
+        lb.control.Loop(s, pd)
+    pd = lb.control.PD(50.0, 5.0, sample_time=0.01, reference={"tilt": 0.3})
+    tilted = lb.simulate(s, 0.3, torque=lb.control.Loop(s, pd), every=0.1)
+    assert tilted.joint("tilt")[-1] > tilted.joint("roll")[-1]
+    with pytest.raises(lb.LimberError, match="'tilt' is one of several joints of the body 'wrist'"):
+        lb.control.fit(hand(), lb.control.Servo("tilt"))
+    with pytest.raises(lb.LimberError, match="'j2' is a joint of 'robot': name its body, 'upper'"):
+        lb.control.SeriesElastic("j2", stiffness=1e3, rotor_inertia=1e-3).inserted(hand())
+
+
+def test_campaigns_keep_signals_of_joints_by_their_names():
+    s = hand().build()
+    keep = {
+        "own": {"final": {"joint": "j2"}},
+        "body": {"final": {"joint": "upper"}},
+        "part": {"final": {"torque": "tilt"}},
+    }
+    found = lb.campaign(s, 0.1, vary={"upper.mass": [1.0, 2.0]}, method="grid", keep=keep)
+    assert found.finished.all()
+    assert np.array_equal(found.quantities["own"], found.quantities["body"])
+    with pytest.raises(
+        lb.LimberError, match=r"keep\['m'\]: body='j2' is a joint.*its body, 'upper'"
+    ):
+        lb.campaign(
+            s, 0.1, vary={"upper.mass": [1.0]}, method="grid", keep={"m": {"peak": {"modal": "j2"}}}
+        )

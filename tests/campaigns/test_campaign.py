@@ -164,6 +164,21 @@ def test_a_function_may_return_a_result_or_a_number():
     assert done.quantities["value"].tolist() == [4.0, 9.0]
 
 
+def test_what_a_function_returns_must_fit_keep():
+    s = arm()
+
+    def run(angle):
+        return lb.simulate(s, 0.05, q0=[0.0, angle])
+
+    options = {"vary": {"angle": [0.1, 0.2]}, "method": "grid", "processes": 1}
+    kept = lb.campaign(run, **options)  # nothing would be kept
+    assert list(kept.failures) == [0, 1]
+    assert "the function returned a Result, and keep says nothing" in kept.messages[0]
+    own = lb.campaign(lambda angle: {"x": angle}, keep=KEEP, **options)  # keep would not count
+    assert list(own.failures) == [0, 1]
+    assert "keep says what to keep of a Result" in own.messages[0]
+
+
 def test_shapes_that_differ_are_failures_whichever_process_is_faster():
     done = lb.campaign(
         lambda n: {"x": np.zeros(int(n))},

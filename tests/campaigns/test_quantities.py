@@ -139,3 +139,12 @@ def test_plots_of_infinite_numbers_have_the_median_of_the_table(tmp_path, monkey
     done.report(tmp_path / "page.html")
     found = done.statistics["value"]
     assert marked[:3] == [found["median"], found["p95"], found["max"]]
+
+
+def test_errors_of_files_name_the_entry_once(tmp_path):
+    scenario = "{model: {bodies: {arm: {rigid: {mass: 1, com: [1, 0, 0]}, joint: {revolute: z}}}}, duration: 0.1}"
+    (tmp_path / "study.yaml").write_text(
+        f"limber: 1\nscenario: {scenario}\nvary: {{arm.mass: [1, 2]}}\nsample: grid\nkeep: {{end: {{final: {{joint: amr}}}}}}\n"
+    )
+    with pytest.raises(lb.FileError, match=r"study\.yaml:5:8: keep\.end: body='amr' is not in"):
+        lb.campaign(tmp_path / "study.yaml")

@@ -3,6 +3,7 @@
 import shutil
 import subprocess
 import sys
+from contextlib import contextmanager
 from types import SimpleNamespace
 
 import numpy as np
@@ -183,6 +184,56 @@ def test_launches(cupy):
     assert q.shape == v.shape == (4, 5, 3)
     q, v = r(on_device(5, 3), on_device(5, 3), on_device(5, 3), 0.01, 8)
     assert q.shape == v.shape == (5, 3)
+
+
+def test_arrays_of_torch_are_computed_and_allocated_on_its_stream(cupy, monkeypatch):
+    """Memory of another stream may be given away while this one still writes to it."""
+
+    class Tensor(FakeArray):
+        device = "cuda:0"
+
+    Tensor.__module__ = "torch"
+    streams, allocated = [0], []
+
+    @contextmanager
+    def on_stream(pointer):
+        streams.append(pointer)
+        yield
+        streams.pop()
+
+    def empty(shape, dtype):
+        allocated.append(streams[-1])
+        return np.empty(shape, dtype).view(FakeArray)
+
+    cupy.empty, cupy.cuda = empty, SimpleNamespace(ExternalStream=on_stream)
+    current = SimpleNamespace(current_stream=lambda device: SimpleNamespace(cuda_stream=77))
+    torch = SimpleNamespace(cuda=current, from_dlpack=lambda x: x)
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    f, r = lb.compile(arm(), "bias", "cuda"), lb.compile(arm(), "rollout", "cuda")
+    given = on_device(5, 3).view(Tensor)
+    f(given, given)
+    r(given, given, given, 0.01, 4)
+    assert allocated == [77, 77, 77] and len(cupy.launches) == 2 and streams == [0]
+
+
+def test_all_arrays_of_jax_are_waited_for(cupy, monkeypatch):
+    """They are computed on streams of their own."""
+
+    class Array(FakeArray):
+        """One of JAX."""
+
+    Array.__module__ = "jaxlib.xla"
+    waited, synchronized = [], []
+    jax = SimpleNamespace(
+        block_until_ready=waited.extend, dlpack=SimpleNamespace(from_dlpack=lambda x: x)
+    )
+    monkeypatch.setitem(sys.modules, "jax", jax)
+    stream = SimpleNamespace(synchronize=lambda: synchronized.append(len(cupy.launches)))
+    cupy.cuda = SimpleNamespace(get_current_stream=lambda: stream)
+    q, v = on_device(5, 3).view(Array), on_device(5, 3).view(Array)
+    lb.compile(arm(), "bias", "cuda")(q, v)
+    assert len(waited) == 2 and waited[0] is q and waited[1] is v
+    assert synchronized == [1]  # after the launch
 
 
 def test_refusals_of_device_arrays(cupy):

@@ -168,3 +168,10 @@ def test_errors():
         s.closed_by([{"end_a": end[0], "end_b": end[1], "joint": end[2], "ofset": (0, 0, 0)}])
     with pytest.raises(lb.LimberError, match="is of another system"):
         box().build().closed_by(s.closed_by([end]).closures.values())
+
+
+def test_several_objects_are_refused_with_the_way_out():
+    body = lb.Assembly("box").attach("box", lb.RigidBody(1.0, inertia=(1, 1, 1)), lb.Free())
+    for objects in ({"a": body, "b": body}, [body, body]):
+        with pytest.raises(lb.LimberError, match=r"object must be .*several objects go into one"):
+            lb.couple([body], objects)

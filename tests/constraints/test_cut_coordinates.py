@@ -382,6 +382,27 @@ def test_a_closure_that_q_does_not_meet_is_told():
         lb.forward_dynamics(held, [met, off], np.zeros((2, 6)), zero)
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        lb.freedoms,
+        lb.constrained_inverse,
+        lambda s, q: lb.impulse(s, q, np.ones(6)),
+        lambda s, q: lb.operational_inertia(s, q, ("body", None)),
+        lambda s, q: lb.grasp_map(s, q, "body"),
+    ],
+    ids=["freedoms", "constrained_inverse", "impulse", "operational_inertia", "grasp_map"],
+)
+def test_rows_of_a_closure_that_q_does_not_meet_are_told(function):
+    """What follows from the rows of a joint whose coordinates were not found is not that of q."""
+    joint = lb.CompoundJoint(FAR["rod of crosses"])
+    on, held = on_and_held(joint)
+    met, _ = as_held(on, held, np.array([0.3, 0.2, 0.1, 0.4]), np.zeros(4))
+    function(held, met)
+    with pytest.warns(lb.ModelWarning, match="closure 'cut' is off by .* no coordinates"):
+        function(held, met + np.array([0, 0, 0, 0, 5.0, 0, 0]))
+
+
 def test_a_closure_that_is_missed_beside_a_driven_joint_is_told():
     joint = lb.CompoundJoint([lb.Revolute("z"), turned_about([0, 0, 1], (0.5, 0, 0))])
     body = lb.RigidBody(2.0, inertia=(1, 1, 1))
@@ -500,3 +521,80 @@ def test_many_states_that_miss_a_closure_take_little_memory(monkeypatch):
 
     charts.chosen_starts(held, q, "geometry", evaluate)
     assert len(sizes) > 5 and max(sizes) <= max(len(q), 6 * charts.STATES)
+
+
+@pytest.mark.parametrize(
+    "parts, speeds, independent",
+    [
+        ([lb.Spherical(), lb.Revolute("x"), turned_about([0, 1, 0], (0, 0, 0.8))], 5, 4),
+        ([lb.Revolute("z"), lb.Revolute("z"), turned_about([0, 1, 0], (0, 0, 0.8))], 3, 2),
+        ([lb.Spherical(), *(turned_about(axis, (0, 0, 0.8)) for axis in np.eye(3))], 6, 5),
+    ],
+)
+def test_parts_of_a_joint_that_allow_the_same_are_refused(parts, speeds, independent):
+    """Of a joint with speeds that depend on each other wherever it is, a row was lost."""
+    a = lb.Assembly("held").attach("body", lb.RigidBody(2.0, inertia=(1, 1, 1)), lb.Free())
+    words = f"'cut' has {speeds} speeds, of which only {independent} are independent"
+    with pytest.raises(lb.LimberError, match=words):
+        a.close(("world", (0, 0, 0)), ("body", None), lb.CompoundJoint(parts), name="cut")
+
+
+def test_parts_that_allow_the_same_about_one_axis_are_one_hinge():
+    """The motions of such a joint form a group, whose rows need no coordinates."""
+    a = lb.Assembly("held").attach("body", lb.RigidBody(2.0, inertia=(1, 1, 1)), lb.Free())
+    joint = lb.CompoundJoint([lb.Revolute("z"), lb.Revolute("z")])
+    assert a.close(("world", (0, 0, 0)), ("body", None), joint, name="cut").build().rows == 5
+
+
+def test_a_rod_between_two_balls_keeps_their_distance():
+    """A ball at the world and two hinges at the body: one row, that of the distance."""
+    body = lb.RigidBody(2.0, (0.1, -0.2, 0.3), (0.5, 0.6, 0.7), {"ball": (0, 0, 0.8)})
+    a = lb.Assembly("held", gravity=(1.0, -9.0, 3.0)).attach("body", body, lb.Free())
+    free = a.build()
+    joint = lb.CompoundJoint(FAR["rod of a ball and a cross"])
+    held = a.close(("world", (0, 0, 0)), ("body", None), joint, name="cut").build()
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        turn, way = rng.normal(size=4), rng.normal(size=3)
+        way /= np.linalg.norm(way)
+        q = np.concatenate([turn / np.linalg.norm(turn), np.zeros(3)])
+        q[4:] = 0.8 * way - lb.pose(held, q, "body", "ball")[1]
+        assert np.abs(lb.constraint_residual(held, q)).max() < 1e-12
+        J = lb.jacobian(held, q, "body", "ball")[3:]
+        moved = np.linalg.solve(lb.mass_matrix(held, q), J.T @ way)
+        v = rng.normal(size=6)
+        v -= moved * (way @ J @ v) / (way @ J @ moved)
+        rates = lb.forward_dynamics(free, q, v, np.zeros(6))
+        off = way @ lb.acceleration(free, q, v, rates, "body", "ball")[3:]
+        off += (J @ v) @ (J @ v) / 0.8
+        wanted = rates - moved * off / (way @ J @ moved)
+        found = lb.forward_dynamics(held, q, v, np.zeros(6))
+        np.testing.assert_allclose(found, wanted, rtol=0.0, atol=1e-9 * np.abs(wanted).max())
+
+
+@pytest.mark.parametrize("length", [1e-3, 1.0, 1e3])
+def test_many_hinges_with_sliders_hold_a_system_of_any_size(length):
+    """Joints without a length of their own have rows in units of the system's size, so that none of them is lost to rounding."""
+    rng = np.random.default_rng(1013)
+    unit = length * np.array([[0.7], [0.5], [0.3], [0.9]])
+    a = lb.Assembly("chain", gravity=(length, -2 * length, -9 * length))
+    to, joint = {}, lb.CompoundJoint([lb.Revolute("z"), lb.Prismatic([1, 0.2, 0.1])])
+    for i, tip in enumerate(unit * rng.normal(size=(4, 3))):
+        body = lb.RigidBody(1.0, 0.3 * tip, length**2 * np.array([0.1, 0.15, 0.2]), {"tip": tip})
+        a.attach(f"link{i}", body, lb.Spherical(), **to)
+        to = {"to": f"link{i}", "at": "tip"}
+    for i in range(3):
+        a.attach(f"foot{i}", body, lb.Spherical(), offset=length * rng.normal(size=3))
+    tree = a.build()
+    q = lb.integrate(tree, tree.neutral(), rng.normal(size=tree.nv), 1.0)
+    for i in range(3):
+        theta = np.array([1.0, length]) * rng.uniform(-2.0, 2.0, 2)
+        close_here(
+            a, tree, q, (f"link{i + 1}", "tip"), (f"foot{i}", "tip"), joint, theta, f"cut{i}"
+        )
+    s = a.build()
+    v = np.zeros(s.nv)
+    wanted = -lb.constrained_inverse(s, q) @ lb.bias(s, q, v)
+    found = lb.forward_dynamics(s, q, v, v)
+    assert s.rows == 12 and lb.freedoms(s, q).rank == 12
+    np.testing.assert_allclose(found, wanted, rtol=0.0, atol=1e-9 * np.abs(wanted).max())

@@ -291,3 +291,52 @@ def test_a_command_has_one_number_for_each_channel():
     s = rotor(lb.Revolute("z")).build()
     with pytest.raises(lb.LimberError, match=r"must be 1 numbers.*\(wheel\)"):
         run(s, [lb.control.Servo("wheel")], lambda t: np.zeros(2), 0.1)
+
+
+# --- what the loops of other numbers, initial commands and failures do ---------------------------
+
+
+def test_a_thruster_does_not_fire_while_it_is_stuck_off_be_it_within_a_pulse():
+    s = craft()
+    for off, firing in (([], 3.0), ([(0.5, 0.7)], 2.8), ([(0.5, 1.5)], 2.0), ([(2.2, 9.0)], 2.2)):
+        jet = lb.control.Thruster(
+            "jet", "hub", (0, 0, 0), "x", force=2.0, period=1.0, stuck_off=off
+        )
+        r = run(s, [jet], lambda t: 2.0, 3.0, sample_time=1.0, t_eval=[0.0, 0.6, 1.2, 3.0])
+        momentum = np.linalg.norm(r.momentum[-1, 3:])
+        assert momentum == pytest.approx(2.0 * firing, rel=1e-9)
+        if off == [(0.5, 1.5)]:
+            assert not r.tau[1:3].any()
+
+
+def test_the_initial_command_is_in_effect_also_where_the_rate_of_the_torque_is_limited():
+    s = rotor(lb.Revolute("z")).build()
+    servo = lb.control.Servo("wheel", torque_rate=10.0)
+    loop = lb.control.Loop(
+        s, Commands(lambda t: 5.0, 0.01), actuators=[servo], delay=0.1, initial=[3.0]
+    )
+    t = np.arange(0.005, 0.5, 0.01)
+    r = lb.simulate(s, t[-1], torque=loop, t_eval=t, **OPTIONS)
+    # the first command may be off it by what the rate makes of the time since
+    expected = np.where(t < 0.1, 3.0, np.minimum(5.0, 3.0 + 10.0 * (t - 0.005)))
+    assert np.allclose(r.tau[:, 0], expected, atol=1e-9)
+
+
+def test_a_plant_may_have_another_rotor_and_friction_than_its_servo_says():
+    servo = lb.control.Servo("wheel", ratio=10.0, rotor_inertia=0.01, friction=0.2, damping=0.05)
+    s = lb.control.fit(rotor(lb.Revolute("z")), servo).build()
+    names = {"wheel.joint_armature": 1.0, "wheel.joint_friction": 0.2, "wheel.joint_damping": 0.05}
+    for name, value in names.items():
+        values = value * np.array([0.5, 1.0, 1.5])
+        loops = [
+            lb.control.Loop(s, Commands(lambda t: 3.0, 0.01), actuators=[servo]) for _ in values
+        ]
+        batch = lb.simulate(s, 0.5, torque=loops, parameters={name: values}, **OPTIONS)
+        assert batch.finished.all(), batch.failures
+        for i, x in enumerate(values):
+            alone = lb.simulate(s.with_parameters({name: x}), 0.5, torque=[3.0], **OPTIONS)
+            assert batch[i].v[-1, 0] == pytest.approx(alone.v[-1, 0], rel=1e-8)
+    bare = rotor(lb.Revolute("z")).build()
+    loop = lb.control.Loop(s, Commands(lambda t: 3.0, 0.01), actuators=[servo])
+    with pytest.raises(lb.LimberError, match=r"joint has armature=0.*lb\.control\.fit"):
+        lb.simulate(bare, 0.1, torque=loop)

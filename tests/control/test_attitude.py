@@ -1,5 +1,7 @@
 """Attitude control against closed forms, conservation laws, and margins against runs."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -410,3 +412,34 @@ def test_what_cannot_work_is_refused(rigid, flexible):
         control.EigenAxisSlew(REST, REST, lb.trajectories.Quintic(0.0, 2.0, 1.0))
     with pytest.raises(lb.LimberError, match="is in no loop yet"):
         controller().linear()
+
+
+def test_a_slew_beyond_the_wheels_is_told():
+    """A quintic of 5.77 / T^2 peak acceleration and 1.875 / T peak rate, against torque and momentum of the wheel."""
+    craft = lb.Assembly("craft")
+    craft.attach("hub", lb.RigidBody(300.0, inertia=(90.0, 80.0, 100.0)), lb.Free())
+    wheels = [
+        lb.control.ReactionWheel(f"w{axis}", axis, inertia=0.1, mass=1.0, torque=0.2, momentum=2.0)
+        for axis in "xyz"
+    ]
+    for wheel in wheels:
+        wheel.attach(craft, to="hub")
+    s = craft.build()
+    half = 0.25
+    end = [np.cos(half), 0, 0, np.sin(half)]  # by 0.5 rad about z
+
+    def told(duration):
+        slew = lb.control.EigenAxisSlew([1, 0, 0, 0], end, duration)
+        c = lb.control.AttitudeController("hub", 0.3, sample_time=0.1, reference=slew)
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            lb.control.Loop(s, c, actuators=wheels)
+        return [str(x.message) for x in found if x.category is lb.ModelWarning]
+
+    J = 100.0 + 2 * 0.05  # the two other wheels turn with the hub, across their axes
+    fast = told(20.0)
+    torque = 5.7735 * 0.5 / 20.0**2 * J
+    assert f"a torque of {torque:.3g} N m from the wheel 'wz', which can give 0.2" in fast[0]
+    assert f"a momentum of {1.875 * 0.5 / 20.0 * J:.3g} N m s" in fast[1]
+    enough = 20.0 * (1.875 * 0.5 / 20.0 * J / 2.0)
+    assert len(told(0.99 * enough)) == 1 and told(1.01 * enough) == []

@@ -139,3 +139,21 @@ def test_what_an_observer_records_is_among_the_signals():
     loop = Loop(s, c, sensors=[Encoder(rate=500.0, noise=1e-5)], seed=1)
     r = lb.simulate(s, 0.01, torque=loop)
     assert {"estimate", "deviation", "innovation encoder"} <= set(r.signals)
+
+
+def test_names_of_bodies_may_have_brackets():
+    a = lb.Assembly("arm", gravity=(0, -9.81, 0))
+    link = lb.RigidBody(1.0, (0.5, 0, 0), (0.01, 0.1, 0.1), nodes={"tip": (1.0, 0, 0)})
+    a.attach("link[0]", link, lb.Universal("z", "y"))
+    a.attach("link[1]", link, lb.Revolute("z"), "link[0]", "tip")
+    s = a.build()
+    ends = []
+    for model in ("rigid", "flexible"):
+        c = lb.control.ComputedTorque(
+            100.0, 20.0, sample_time=0.01, model=model, reference=[0.1, 0.2, 0.3]
+        )
+        ends.append(lb.simulate(s, 0.5, torque=c).q[-1])
+    assert np.allclose(*ends, atol=1e-9)
+    path = lb.trajectories.Quintic(s.neutral(), s.neutral() + 0.1, 1.0)
+    with pytest.raises(lb.LimberError, match=r"leaves none of the 3 speeds"):
+        lb.control.frequencies_along(s, path, [0.0, 1.0])

@@ -9,6 +9,7 @@ import scipy.linalg
 import limber as lb
 from helpers.closed import four_bar
 from helpers.compare import assert_close
+from limber.control.reduction import gramian_root
 from limber.control.sampled import bilinear
 from limber.errors import ArgumentTypeError, ArgumentValueError, MissingExtraError
 
@@ -265,7 +266,7 @@ def test_balanced_reduction_of_an_undamped_system_says_what_is_missing():
 
 def test_models_print_their_poles(model):
     text = str(model)
-    assert "18 states, 1 inputs, 3 outputs" in text
+    assert "18 states, 1 input, 3 outputs" in text
     assert text.count("integrates") == 2 and "2.0172" in text
     assert "print it" in repr(model)
 
@@ -332,3 +333,46 @@ REFUSED = [
 def test_inputs_and_outputs_are_refused_by_name(given, text):
     with pytest.raises((ArgumentValueError, ArgumentTypeError), match=text):
         lb.linearize(hub_and_panel(modes=1), **given)
+
+
+def test_balanced_models_of_stiff_and_slow_parts_are_stable_and_within_their_bound():
+    """Hankel singular values here span more than eight decades, the square root of rounding."""
+    a = lb.Assembly("mixed", gravity=(0, -9.81, 0))
+    slow = lb.Revolute("z", armature=0.1, damping=1e-3)
+    a.attach("boom", lb.beam(8.0, 60.0, EI=4e5, modes={"bending": 4}, damping=2e-3), slow)
+    tool = lb.beam(0.2, 0.2, EI=2e3, modes={"bending": 4}, damping=2e-3)
+    grip = lb.Revolute("z", armature=0.1, stiffness=500.0, damping=0.5)
+    a.attach("tool", tool, grip, "boom", "tip")
+    s = a.build()
+    q = s.neutral()
+    q[s.layout["boom"].q_joint] = -np.pi / 2
+    q = lb.equilibrium(s, q, locked=["boom", "tool"])
+    outputs = ["boom", ("speed", "boom"), ("position", "tool", "tip", "y"), ("strain", "tool", 0.0, 0.01, 0.0)]  # fmt: skip
+    model = lb.linearize(s, q, inputs=["boom", ("force", "tool", "tip", "y")], outputs=outputs)
+    assert (model.poles.real < 1e-9 * np.abs(model.poles)).all()
+    omega = np.geomspace(1e-2, 1e6, 2000)
+    G = model.response(omega)
+    size = np.linalg.norm(G, 2, axis=(1, 2)).max()
+    for order in range(2, model.order + 1, 2):
+        try:
+            small = model.balanced(order)
+        except lb.LimberError:
+            continue  # fewer than the poles that do not decay
+        assert (small.poles.real < 1e-9 * np.abs(small.poles)).all(), order
+        off = np.linalg.norm(small.response(omega) - G, 2, axis=(1, 2)).max()
+        assert off <= 1.001 * small.error_bound + 1e-8 * size, order
+
+
+def test_roots_of_gramians_keep_their_small_parts():
+    """In closed form: two decoupled poles p with inputs b have the Gramian diag(b^2 / 2 p)."""
+    p, b = np.array([1.0, 1e3]), np.array([1e3, 1e-8])
+    R = gramian_root(-np.diag(p), np.diag(b))
+    assert np.allclose(np.abs(np.diag(R)), b / np.sqrt(2.0 * p), rtol=1e-12, atol=0.0)
+    rng = np.random.default_rng(0)
+    for n in (1, 2, 5, 9):
+        A = rng.normal(size=(n, n))
+        A -= (np.linalg.eigvals(A).real.max() + 0.3) * np.eye(n)
+        B = rng.normal(size=(n, 2))
+        R = gramian_root(A, B)
+        P = R @ R.T
+        assert np.allclose(A @ P + P @ A.T, -B @ B.T, atol=1e-11 * np.abs(P).max())

@@ -261,3 +261,24 @@ def test_a_sample_time_far_shorter_is_found_and_what_was_tried_is_said(link):
 def test_delays_of_very_many_samples_are_refused(link):
     with pytest.raises(lb.LimberError, match="1e\\+04 commands on their way"):
         margins(link, [[1.0, 1.0]], sample_time=0.01, delay=100.0)
+
+
+@pytest.mark.parametrize(
+    ("length", "gains", "sample_time"),
+    [(2.0, [100.0, 40.0], 0.0135), (3.0, [80.0, 90.0], 0.006), (3.0, [130.0, 90.0], 0.05)],
+)
+def test_a_loop_that_is_not_stable_has_a_mode_that_is_not(length, gains, sample_time):
+    """The poles of a mode meet at half the sample rate, and one of them leaves the unit circle on the real axis."""
+    a = lb.Assembly("satellite")
+    a.attach("hub", lb.RigidBody(2.0, inertia=[0.1, 0.1, 0.2]), lb.Revolute("z"))
+    panel = lb.beam(length, 2.0, EI=(1e5, 60.0), modes={"bending": 4}, damping=0.003)
+    a.attach("panel", panel, lb.Fixed(), to="hub", offset=(0.2, 0.0, 0.0))
+    plant = lb.linearize(a.build(), inputs=["hub"], outputs=["hub", ("speed", "hub")])
+    found = lb.control.spillover(plant, plant.modal(2), [gains], sample_time=sample_time)
+    assert not found.stable and found.unstable
+    for mode in found.unstable:
+        sizes = np.abs(np.exp(mode.after.value * sample_time) - found.poles)
+        assert sizes.min() < 1e-9  # it is a pole of the loop
+        assert mode.after.value.real > 0.0 and mode.gain < 1.0
+        border = np.abs(found.loop.poles(mode.gain))
+        assert np.abs(border - 1.0).min() < 1e-7

@@ -116,3 +116,13 @@ def test_a_filter_knows_when_late_commands_took_effect(s, q, extended):
         return nis(r.signals["innovation encoder"].y[10:]).mean()
 
     assert innovations(0.009) < 1.5 * innovations(0.01)
+
+
+def test_a_filter_counts_with_servos_of_any_name(s, q):
+    """The filter knows which joint a servo drives; a name of its own must not make it forget the torque."""
+    found = []
+    for name in (None, "shoulder motor"):
+        c = LQR([1.0, 100.0, 1.0, 1.0], 0.05, about=q, observer=Kalman(0.05), **TIMES)
+        held = loop(s, c, actuators=[lb.control.Servo("link", name)])
+        found.append(lb.simulate(s, 0.2, q0=q, torque=held, every=0.1).signals["estimate"].y)
+    assert np.array_equal(*found)

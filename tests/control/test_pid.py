@@ -164,3 +164,73 @@ def test_what_does_not_fit_is_refused_with_names(s):
         PD(1.0, sample_time=1.0).linear()
     with pytest.raises(lb.LimberError, match=r"reference\(t\) must return"):
         lb.simulate(s, 0.1, torque=PD(1.0, sample_time=1.0, reference=lambda t: np.zeros(3)))
+
+
+def test_servos_may_have_names_of_their_own(s):
+    """Controllers find the joint that a servo drives, whatever it is called; even by the name of the other joint."""
+    runs = []
+    for names in ((None, None), ("motor A", "motor B"), ("link2", "link1")):
+        servos = [lb.control.Servo(f"link{i + 1}", names[i]) for i in range(2)]
+        pd = lb.control.PD([60.0, 20.0], [25.0, 8.0], sample_time=0.005, reference=[0.4, -0.2])
+        loop = lb.control.Loop(s, pd, actuators=servos)
+        runs.append(lb.simulate(s, 1.0, torque=loop, every=0.1).q)
+    assert np.array_equal(runs[0], runs[1]) and np.array_equal(runs[0], runs[2])
+
+
+# --- closed systems and joints without rates -------------------------------------------------------
+
+
+def four_bar():
+    a = lb.Assembly("four-bar", gravity=(0, -9.81, 0))
+    rod = lb.RigidBody(1.0, (0.5, 0, 0), (0.01, 0.1, 0.1), nodes={"tip": (1.0, 0, 0)})
+    a.attach("crank", rod, lb.Revolute("z"))
+    a.attach("coupler", rod, lb.Revolute("z"), "crank", "tip")
+    a.attach("rocker", rod, lb.Revolute("z"), offset=(1.5, 0, 0))
+    a.close(("coupler", "tip"), ("rocker", "tip"), lb.Revolute("z"))
+    return a.build()
+
+
+@pytest.mark.filterwarnings("ignore:the closures")
+@pytest.mark.parametrize("bodies", ["crank", ["rocker", "crank"], None])
+def test_the_weight_of_a_closed_system_is_held_by_the_joints_that_are_controlled(bodies):
+    s = four_bar()
+    q0 = lb.assemble(s, [1.2, -0.9, 1.4])
+    pd = lb.control.PD(50.0, 10.0, sample_time=0.002, bodies=bodies, gravity=True)
+    r = lb.simulate(s, 0.5, q0=q0, torque=pd)
+    assert np.abs(r.q - q0).max() < 1e-9
+    if bodies == "crank":  # the torque is the slope of the potential energy along the only freedom
+        up, down = (
+            lb.potential_energy(s, lb.assemble(s, q0 + np.array([h, 0, 0]), locked=["crank"]))
+            for h in (1e-5, -1e-5)
+        )
+        assert r.tau[0, 0] == pytest.approx((up - down) / 2e-5, rel=1e-6)
+
+
+def test_the_weight_of_a_closed_system_needs_the_positions_of_all_joints():
+    s = four_bar()
+    pd = lb.control.PD(50.0, 10.0, sample_time=0.002, bodies="crank", gravity=True)
+    some = [lb.control.Encoder("crank", rate=500.0)]
+    with pytest.raises(lb.LimberError, match=r"reads those of 'coupler', 'rocker'.*Add an Encoder"):
+        lb.control.Loop(s, pd, sensors=some)
+    lb.control.Loop(s, pd, sensors=[lb.control.Encoder(rate=500.0)])
+
+
+def test_joints_whose_speeds_are_no_rates_are_refused_and_yet_read():
+    H = np.vstack([np.eye(3), np.zeros((3, 3))])
+    a = lb.Assembly("ball")
+    a.attach("ball", lb.RigidBody(1.0, inertia=[1.0, 2.0, 2.5]), lb.SimpleJoint(H))
+    s = a.build()
+    for make in (
+        lambda: lb.control.PD(1.0, 1.0, sample_time=0.01, bodies="ball"),
+        lambda: lb.control.LQR(1.0, 1.0, sample_time=0.01, about=s.neutral()),
+    ):
+        with pytest.raises(lb.LimberError, match="several axes that turn each other"):
+            lb.control.Loop(s, make())
+    with pytest.raises(lb.LimberError, match="several axes that turn each other in the joint of"):
+        lb.control.tune(s, "pd", sample_time=0.01)
+    q = np.array([0.5, 0.7, 0.9])
+    encoder = lb.control.Encoder(rate=10.0)
+    assert np.array_equal(encoder.reader(s).q, [0, 1, 2])
+    model = lb.linearize(s, q, outputs=["ball"])
+    turns = np.array([lb.qdot(s, q, unit) for unit in np.eye(3)]).T
+    assert np.allclose(model.C[:, :3], turns)  # those that an encoder reads

@@ -347,3 +347,21 @@ def test_counts_in_a_turn_are_refused_for_joints_that_slide():
             lb.control.Encoder(bodies, rate=100.0, counts=1000).reader(s)
     lb.control.Encoder("arm", rate=100.0, counts=1000).reader(s)
     lb.control.Encoder("slide", rate=100.0, quantization=1e-6).reader(s)
+
+
+def test_a_gauge_that_no_mode_strains_is_refused():
+    def link(**modes):
+        a = lb.Assembly("link")
+        a.attach("link", lb.beam(1.0, 1.0, EI=100.0, EA=1e4, modes=modes), lb.Revolute("z"))
+        return a.build()
+
+    across = lb.control.StrainGauge("link", at=0.2, z=0.01, rate=10.0)
+    with pytest.raises(lb.LimberError, match="would always read zero"):
+        across.reader(link(y=1))
+    assert across.rows(link(z=1)).any()
+    # stretch strains every point of a section, in sensors and in outputs of linear models
+    stretched = link(stretch=1)
+    model = lb.linearize(stretched, outputs=[("strain", "link", 0.2, 0.0, 0.01)])
+    assert np.allclose(across.rows(stretched), model.C[:, :1]) and model.C[0, 0] > 0.1
+    with pytest.raises(lb.LimberError, match=r"\['x'\] is not a closure"):
+        lb.linearize(stretched, outputs=[("closure_force", ["x"])])

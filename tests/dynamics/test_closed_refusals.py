@@ -50,3 +50,12 @@ def test_scenarios_refuse_what_they_cannot_do(tmp_path):
     (tmp_path / "case.yaml").write_text(case)
     with pytest.raises(lb.FileError, match=r"case.yaml:4:.*`follow` of a scenario does not take"):
         lb.io.load_scenario(tmp_path / "case.yaml")
+
+
+def test_relations_say_how_mimic_joints_are_left_out():
+    body = lb.RigidBody(1.0, inertia=(1, 1, 1))
+    a = lb.Assembly("grip").attach("left", body, lb.Prismatic("y"))
+    a.attach("right", body, lb.Prismatic("-y")).gear("right", "left", 1.0)
+    for function in (lambda s: refuse_closures(s, "f"), lambda s: lb.control.tune(s, "pd", sample_time=0.01)):  # fmt: skip
+        with pytest.raises(lb.LimberError, match="Mimic joints of a URDF file are left out by mimic=False"):  # fmt: skip
+            function(a.build())

@@ -286,3 +286,29 @@ def test_an_unstable_equilibrium_that_symmetry_leads_to_is_told_of():
     with pytest.raises(lb.LimberError, match="the stiffness is not positive") as told:
         lb.equilibrium(s, external=aside)
     assert "locked" not in str(told.value)  # its joint is fixed
+
+
+@pytest.mark.parametrize("joint", ["slider", "plane", "free"])
+@pytest.mark.parametrize("size", [1e-3, 1.0, 1e3])
+def test_a_joint_that_turns_and_slides_settles_alike_at_any_size(size, joint):
+    """A body that falls over on springs: how far it may go does not mix radians with metres."""
+    weight = 10.0 * size
+    k, rate = 40.0, 40.0 * size**2
+    joints = {
+        "slider": lb.CompoundJoint(
+            [lb.Revolute("y", stiffness=0.01 * rate), lb.Prismatic("z", stiffness=k)]
+        ),
+        "plane": lb.Planar("y", stiffness=[k, k, 0.01 * rate]),
+        "free": lb.Free(),
+    }
+    a = lb.Assembly("body", gravity=(0, 0, -weight))
+    body = lb.RigidBody(1.0, (0, 0, size), 0.1 * size**2 * np.ones(3), nodes={"tip": (0, 0, size)})
+    a.attach("body", body, joints[joint])
+    if joint == "free":
+        a.close(("world", (0, 0, 0)), ("body", None), lb.Spherical(), name="pin")
+    s = a.build()
+    turns = lb.jacobian(s, s.neutral(), "body")[:3].any(axis=0)
+    q = lb.equilibrium(s, lb.integrate(s, s.neutral(), 0.05 * turns, 1.0))
+    height = lb.pose(s, q, "body", "tip")[1][2] / size
+    sag = {"slider": weight / k, "plane": weight / k, "free": 0.0}[joint] / size
+    assert abs(height + 1.0 + sag) < 0.05

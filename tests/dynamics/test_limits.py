@@ -98,3 +98,20 @@ def test_modes_of_overflowing_numbers_are_refused_in_words(options):
         warnings.simplefilter("error")
         with pytest.raises(lb.LimberError, match=r"too large to compute with\. Look for a joint"):
             lb.modes(a.build())
+
+
+def test_a_joint_that_rests_deep_in_a_soft_stop_is_not_told_about():
+    """The weight presses the blade by 0.03 rad into its stop, more than a small part of the range; it stays there."""
+    a = lb.Assembly("rotor", gravity=(0, 0, -9.81))
+    joint = lb.Revolute("y", limits=(-0.3, 0.05), stop_stiffness=3e4, damping=50.0)
+    a.attach("blade", lb.RigidBody(33.0, (3.0, 0, 0), (1, 100, 100)), joint)
+    s = a.build()
+    q = lb.equilibrium(s)
+    assert q[0] > 0.05 + 0.03
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        r = lb.simulate(s, 0.5, q0=q)
+        lb.modes(s, q)
+    assert np.abs(r.q - q).max() < 1e-6
+    with pytest.warns(lb.ModelWarning, match="stops push back"):
+        lb.simulate(s, 0.01, q0=[0.2])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import limber as lb
-from limber.identification import simulated_experiment
+from limber.identification import sensitivity, simulated_experiment
 from limber.identification.experiment import prepared
 from limber.identification.problem import Bias, TimeProblem
 from limber.identification.readings import checked, deviations
@@ -119,6 +119,32 @@ def test_slopes_of_one_freedom_and_of_none():
         assert p.slopes(np.zeros(4))[1][0].any(axis=0).tolist() == [gravity != 0.0] * 3 + [True]
 
 
+@pytest.mark.parametrize(
+    "joint",
+    [
+        lb.Revolute("y", damping=0.3, friction=0.8),
+        lb.Revolute("y", damping=0.3, friction=0.8, static_friction=1.2, friction_speed=0.02),
+        lb.Revolute("y", damping=0.3, limits=(-0.05, 0.1), stop_stiffness=1e4),
+        lb.Revolute("y", damping=300.0),
+    ],
+    ids=["friction", "static friction", "stops", "strong damper"],
+)
+def test_slopes_where_forces_change_abruptly(joint):
+    a = lb.Assembly("arm", gravity=(0, 0, -9.81))
+    a.attach("link", lb.beam(1.0, 1.0, EI=200.0, modes={"z": 1}, damping=0.02), joint)
+    a.attach("tool", lb.RigidBody(1.0, inertia=0.01 * np.eye(3)), lb.Fixed(), "link", "tip")
+    s = a.build()
+    acting = {"friction": "link.joint_friction", "damping": "link.joint_damping"}
+    own = next(acting[x] for x in acting if x in joint.physics.options)
+    torque = lb.Table([0.0, 0.1, 0.11, 0.3, 0.31, 0.4], [[-8.0], [-8.0], [-25.0], [-25.0], [5.0], [5.0]])  # fmt: skip
+    sensors = [
+        lb.control.Encoder(rate=50.0, noise=1e-3),
+        lb.control.StrainGauge("link", at=0.3, z=0.02, rate=50.0, noise=1e-5),
+    ]
+    parameters = ["link.EI", "tool.mass", own]
+    check(problem(s, sensors, parameters, torque=torque, v0=[0.4, 0.0]), step=1e-4)
+
+
 def test_slopes_of_several_flexible_links():
     a = lb.models.canadarm(damping=0.005)
     a.attach("payload", lb.RigidBody(200.0, inertia=20.0 * np.eye(3)), lb.Fixed(), "link3", "tip")
@@ -147,3 +173,22 @@ def test_readings_are_those_of_the_sensor(sensor):
 
     read = np.array([sensor.reader(s).read(Still(i)) for i in range(len(T))])
     assert np.allclose(data.readings[sensor.name], read, atol=1e-6 * np.abs(read).max())
+
+
+def test_slopes_of_a_joint_whose_speeds_are_no_rates_of_its_coordinates():
+    H = np.vstack([np.eye(3), np.zeros((3, 3))])
+    a = lb.Assembly("ball", gravity=(0, 0, -9.81))
+    a.attach("ball", lb.RigidBody(1.0, (0.5, 0.1, 0), [0.1, 0.2, 0.25]), lb.SimpleJoint(H))
+    s = a.build()
+    q0, v0, t = np.array([0.2, 0.3, 0.1]), np.array([1.0, -0.5, 0.7]), np.linspace(0.05, 0.5, 10)
+    run = sensitivity.Run(t, 0.0, q0, v0, False, np.zeros((6, 0)))
+    found = sensitivity.moving(s, run, [("ball.mass", ())])
+    up, down = (
+        lb.simulate(
+            s.with_parameters({"ball.mass": 1.0 + h}), 0.5, q0=q0, v0=v0, t_eval=t, rtol=1e-11, atol=1e-13
+        )
+        for h in (1e-4, -1e-4)
+    )  # fmt: skip
+    assert np.allclose(found.dv[..., 0], (up.v - down.v) / 2e-4, atol=1e-6)
+    moved = [lb.qdot(s, q, dq) for q, dq in zip(found.q, found.dq[..., 0])]
+    assert np.allclose(moved, (up.q - down.q) / 2e-4, atol=1e-6)

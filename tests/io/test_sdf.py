@@ -239,6 +239,28 @@ def test_mimic_is_a_gear(tmp_path):
     assert relation.value == pytest.approx(0.1)
 
 
+def test_the_second_axis_of_a_joint_may_mimic_another(tmp_path):
+    second = "<axis2><xyz>0 1 0</xyz><mimic joint='j'><multiplier>3</multiplier></mimic></axis2>"
+    joints = (
+        joint("j", "revolute", "world", "a"),
+        joint("k", "universal", "a", "b", "<xyz>1 0 0</xyz>", second),
+    )
+    made = quiet(write(tmp_path, model(link("a"), link("b"), *joints)))
+    assert dict(made.closures["k axis2"].terms) == {("b", 1): 1.0, ("a", 0): -3.0}
+
+
+def test_a_joint_that_closes_a_loop_is_not_mimicked(tmp_path):
+    """The joint that carries the same link moved in its place."""
+    joints = (
+        joint("j", "revolute", "world", "a"),
+        joint("again", "ball", "world", "a", ""),
+        joint("k", "revolute", "world", "b", "<xyz>0 0 1</xyz><mimic joint='again'/>"),
+    )
+    path = write(tmp_path, model(link("a"), link("b"), *joints))
+    with pytest.raises(lb.FileError, match="mimics the joint 'again', which has no coordinate"):
+        lb.io.read_sdf(path)
+
+
 def test_worlds_nested_and_static_models(tmp_path):
     nested = model(
         "<pose>0 0 1 0 0 0</pose>",

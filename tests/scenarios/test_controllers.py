@@ -256,3 +256,22 @@ def test_series_elastic_joints_that_make_no_sense_are_refused(tmp_path):
                 tmp_path,
                 f"controller: {{pd: {{kp: 1, sample_time: 0.1}}, actuators: [{{series_elastic: {given}}}]}}",
             )
+
+
+def test_a_reference_of_a_joint_with_two_coordinates_needs_two_numbers(tmp_path):
+    model = """
+limber: 1
+model:
+  bodies:
+    link:
+      rigid: {mass: 1.0, inertia: [0.1, 0.1, 0.1]}
+      joint: {universal: [z, y]}
+duration: 0.1
+torque: {pd: {kp: 10, kd: 2, sample_time: 0.01, reference: {link: REFERENCE}}}
+"""
+    path = tmp_path / "case.yaml"
+    path.write_text(model.replace("REFERENCE", "0.3"), encoding="utf-8")
+    with pytest.raises(lb.FileError, match="needs 2 numbers, got 1"):
+        lb.io.load_scenario(path)
+    path.write_text(model.replace("REFERENCE", "[0.3, 0.1]"), encoding="utf-8")
+    assert lb.io.load_scenario(path).paths["link"](0.0).position.tolist() == [0.3, 0.1]

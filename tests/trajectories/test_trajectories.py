@@ -238,3 +238,8 @@ REFUSED = [
 def test_bad_arguments_are_refused(make, message):
     with pytest.raises(lb.LimberError, match=message):
         make()
+
+
+def test_trajectories_say_what_they_are():
+    assert repr(lb.trajectories.Cycloid(1.0, 2.0)) == "Cycloid(1 joint, 2 s)"
+    assert repr(lb.trajectories.Hold([0.0, 1.0], duration=3.0)) == "Hold(2 joints, 3 s)"

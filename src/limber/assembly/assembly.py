@@ -308,6 +308,22 @@ class Assembly:
         ratio, offset = number(f"ratio of {name!r}", ratio), number(f"offset of {name!r}", offset)
         return self.relate({wheel: 1.0, motor: -ratio}, offset, name)
 
+    def body_of(self, name: str, argument: str = "name") -> str:
+        """The body of that name, or the body that hangs on the joint of that name; `argument` is for the message."""
+        if isinstance(name, str) and name in self._attachments:
+            return name
+        part = joint_parts(self._attachments.values()).get(name) if isinstance(name, str) else None
+        if part is None:
+            raise ArgumentValueError(
+                f"{argument}={shown(name)} is not a body of {self.name!r}; it has: {listed(self._attachments)}."
+            )
+        if part.number is not None:
+            raise ArgumentValueError(
+                f"{argument}={name!r} is one of several joints of the body {part.body!r} of {self.name!r}: name the body for all "
+                "of them."
+            )
+        return part.body
+
     def _coordinate(self, joint):
         """A joint as `relation` takes it: by its body, where it is named by a name of its own."""
         part = (

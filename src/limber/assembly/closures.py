@@ -10,10 +10,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from limber.assembly.cut_joints import (
+    cut_joint_rows,
+    independent_speeds,
+    reach_is_left_out,
+)
 from limber.checks import Array, array, integer, listed, number, shown, suggestion
 from limber.checks import rotation as rotation_matrix
-from limber.errors import ArgumentTypeError, ArgumentValueError
+from limber.errors import ArgumentTypeError, ArgumentValueError, ModelWarning, warn
 from limber.joints import Joint
+from limber.kernels.layout import COMPOUND
 
 if TYPE_CHECKING:
     from limber.assembly.pack import Attachment
@@ -149,14 +155,28 @@ def cut_joint(joint, closure: str) -> Joint:
         raise ArgumentTypeError(
             f"joint of the closure {closure!r} is symbolic: a cut joint must be numeric, such as lb.Revolute([0, 0, 1])."
         )
-    if joint.dofs == 6:
+    independent = independent_speeds(joint)
+    if independent == 6:
         raise ArgumentValueError(
             f"joint of the closure {closure!r} allows all six motions, so it closes nothing: leave the closure out."
+        )
+    if independent < joint.dofs and cut_joint_rows(joint).kind == COMPOUND:
+        raise ArgumentValueError(
+            f"joint of the closure {closure!r} has {joint.dofs} speeds, of which only {independent} are independent in any position: "
+            "some of its parts allow what others allow already. Leave out as many as are too many; a rod between two balls, "
+            "for instance, is a ball at one end and two hinges across the rod at the other."
         )
     if joint.physics.options:
         raise ArgumentValueError(
             f"joint of the closure {closure!r} has {min(joint.physics.options)}: a cut joint has no coordinates of its own, so "
             "it has no springs, dampers, friction, rotors or limits. Cut the loop at another joint, and attach this one."
+        )
+    if reach_is_left_out(joint):
+        warn(
+            f"joint of the closure {closure!r} moves its ends in a plane by parallel hinges. It holds them in that plane, and not within "
+            "the reach of the links between the hinges, which have no mass: nothing tells where these are stretched out. Cut "
+            "the loop at one of the hinges, and attach the links as bodies, if that matters.",
+            ModelWarning,
         )
     return joint
 

@@ -80,6 +80,36 @@ def cut_joint_rows(joint: Joint) -> CutJoint:
     return _ball(span)
 
 
+@lru_cache(maxsize=1000)
+def independent_speeds(joint: Joint) -> int:
+    """How many of the speeds of a joint are independent, but for singular positions."""
+    rank = 0
+    for seed in range(4):
+        twists = joint.H(random_position(joint, 1.0, seed))
+        twists = np.vstack([twists[:3], twists[3:] / typical_length(joint)])
+        size = np.linalg.svd(
+            twists / np.maximum(np.linalg.norm(twists, axis=0), 1e-300), compute_uv=False
+        )
+        rank = max(rank, int((size > SMALL).sum()))
+    return rank
+
+
+@lru_cache(maxsize=1000)
+def reach_is_left_out(joint: Joint) -> bool:
+    """Whether parallel hinges alone move the ends of a joint anywhere in a plane: its rows do not know how far they reach."""
+    spans = [_basis(joint.H(random_position(joint, 1.0, seed))) for seed in range(4)]
+    span = spans[0]
+    turning = _basis(span[:3])
+    if turning.shape[1] != 1 or _basis(np.hstack(spans)).shape[1] > span.shape[1]:
+        return False
+    across = np.eye(3) - turning @ turning.T
+    sliders = [h[3:] for group in joint.groups for h in group.H.T if not h[:3].any()]
+    slides = _basis(across @ span[3:] @ _null(span[:3])).shape[1] == 2
+    return slides and not any(
+        np.linalg.norm(across @ h) > SMALL * np.linalg.norm(h) for h in sliders
+    )
+
+
 def _axial(span: Array, axis: Array, sliding: Array) -> CutJoint:
     """A joint that turns about one axis and slides along the columns of `sliding`."""
     axis = axis * np.sign(axis[np.argmax(np.abs(axis))])
@@ -134,11 +164,14 @@ def _stacked(turns: Array, slides: Array) -> Array:
     )
 
 
-def typical_length(joint: Joint) -> float:
-    """How far the axes of its hinges are from the frames of a joint, or they advance by a radian, at most; 1 m if not at all."""
+def typical_length(joint: Joint, size: float = 1.0) -> float:
+    """How far the axes of its hinges are from the frames of a joint, or they advance by a radian, at most.
+
+    size : what it is if they are not and do not, as those of a hinge and a slider.
+    """
     columns = [h for group in joint.groups for h in group.H.T if h[:3].any()]
     lengths = [float(np.linalg.norm(h[3:]) / np.linalg.norm(h[:3])) for h in columns]
-    return max(lengths, default=0.0) or 1.0
+    return max(lengths, default=0.0) or size
 
 
 def random_position(joint: Joint, size: float, seed: int = 0, about: Array | None = None) -> Array:
@@ -150,14 +183,16 @@ def random_position(joint: Joint, size: float, seed: int = 0, about: Array | Non
     return theta
 
 
-def mirror_signs(cut: CutJoint, theta: Array) -> Array:
+def mirror_signs(cut: CutJoint, theta: Array, length: float) -> Array:
     """The signs of `kernels.cut_joint.store_mirror` for a COMPOUND joint: those of the components at theta.
 
     Its rows then change steadily up to where a twist has turned to the opposite of one of the coordinate axes.
+
+    length : the unit of lengths in the rows.
     """
     assert cut.joint is not None
     twists = np.hstack([cut.joint.H(theta), cut.free.T])
-    twists[3:] /= typical_length(cut.joint)
+    twists[3:] /= length
     signs = np.ones(twists.shape[1])
     for i, x in enumerate(twists.T):
         signs[i] = -1.0 if x[i] < 0.0 else 1.0

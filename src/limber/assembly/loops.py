@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
@@ -249,11 +249,15 @@ def _meeting(bodies, parents) -> int:
 
 
 def with_closures(
-    tree: Packed, closures: Sequence[Closure | Relation], number: Mapping[str, int]
+    tree: Packed,
+    closures: Sequence[Closure | Relation],
+    number: Mapping[str, int],
+    size: Callable[[], float] = lambda: 1.0,
 ) -> Packed:
     """A packed tree with closures.  Nothing of the tree is computed again.
 
     number : the numbers of the bodies by name.
+    size : that of the system, by which lengths of cut joints are measured that have none of their own.
     """
     if not closures:
         return tree
@@ -265,7 +269,7 @@ def with_closures(
     topo[: len(rows)] = rows
     const = Constants([tree.const], tree.const.size)
     lists: list[int] = []
-    _pack_loops(topo, const, loops, len(rows), lists, tree.records)
+    _pack_loops(topo, const, loops, len(rows), lists, tree.records, size)
     flat = np.concatenate([topo.ravel(), np.array(whole_rows(lists), dtype=np.int64)])
     return replace(
         tree,
@@ -278,7 +282,15 @@ def with_closures(
     )
 
 
-def _pack_loops(topo, const: Constants, loops: Loops, at: int, lists: list[int], records) -> None:
+def _pack_loops(
+    topo,
+    const: Constants,
+    loops: Loops,
+    at: int,
+    lists: list[int],
+    records,
+    size: Callable[[], float],
+) -> None:
     """Fill the rows of the closures and of the fronts, from row `at` on, and append to the lists behind `topo`."""
     spare = at + len(loops.order)
     topo[0, [L.CLOSURES, L.CLOSURES_END]] = at * L.COLUMNS, spare * L.COLUMNS
@@ -305,8 +317,9 @@ def _pack_loops(topo, const: Constants, loops: Loops, at: int, lists: list[int],
                 row[L.K_FREED] = const.add(loop.cut.free)
                 row[L.K_JOINT] = spare * L.COLUMNS
                 start = _start(loop)
-                row[L.K_SIGNS] = const.add(mirror_signs(loop.cut, start))
-                spare = _pack_compound(topo, const, spare, loop.cut.joint, start)
+                length = typical_length(loop.cut.joint, size())
+                row[L.K_SIGNS] = const.add(mirror_signs(loop.cut, start, length))
+                spare = _pack_compound(topo, const, spare, loop.cut.joint, start, length)
     topo[0, L.W_LAMBDA] = work
     work += len(loops.site)
     for row in topo[at : at + len(loops.order)]:
@@ -442,12 +455,14 @@ def _start(loop: Loop) -> np.ndarray:
     return random_position(loop.cut.joint, 0.1)  # no symmetry must hold the search
 
 
-def _pack_compound(topo, const: Constants, at: int, joint: Joint, start: np.ndarray) -> int:
+def _pack_compound(
+    topo, const: Constants, at: int, joint: Joint, start: np.ndarray, length: float
+) -> int:
     """Fill the row of a COMPOUND joint and those of its groups, from `at` on, and return the next free row."""
     row = topo[at]
     row[L.DOFS], row[L.JOINT] = joint.dofs, L.GENERAL
     row[L.GROUP], row[L.GROUPS] = at + 1, len(joint.groups)
-    row[L.START], row[L.START_SIZE] = const.add(start, typical_length(joint) ** 2), joint.nq
+    row[L.START], row[L.START_SIZE] = const.add(start, length**2), joint.nq
     return pack_groups(topo, const, at, joint, at + 1)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from limber.assembly.closures import Closure, Relation
 from limber.assembly.described import described
+from limber.assembly.extent import extent
 from limber.assembly.given_closures import given_closures
 from limber.assembly.join import joined, renamed_body, renamed_closure
 from limber.assembly.loops import with_closures
@@ -111,10 +112,14 @@ class System(Frozen):
             {c.name: c for c in closures}
         )
         tree, full = self._trees
+
+        def size() -> float:
+            return extent(self)
+
         #: the arrays that the dynamics runs on, and those with the full geometry (for poses and Jacobians)
-        self.dynamics: Packed = with_closures(tree, closures, self._numbers)
+        self.dynamics: Packed = with_closures(tree, closures, self._numbers, size)
         self.geometry: Packed = (
-            self.dynamics if full is tree else with_closures(full, closures, self._numbers)
+            self.dynamics if full is tree else with_closures(full, closures, self._numbers, size)
         )
         for packed in (self.dynamics, self.geometry):
             packed.topo.setflags(write=False)
@@ -274,6 +279,20 @@ class System(Frozen):
                 "name the body for all of them."
             )
         return part.body
+
+    def is_joint(self, name: str) -> bool:
+        """Whether that is the name of a joint, besides that of its body."""
+        return name in self._parts
+
+    def joint_body(self, name: str) -> str:
+        """The body that hangs on the joint of that name, or on one of several; see `is_joint`."""
+        return self._parts[name].body
+
+    def joint_layout(self, name: str, argument: str = "body") -> BodyLayout:
+        """Where the freedoms of a joint lie, by the name of its body or by its own; `argument` is for the message."""
+        if not isinstance(name, str) or name not in self._parts:
+            self.number(name, argument)
+        return self.layout[name]
 
     def by_body(self, given: Mapping[str, Any], argument: str) -> dict[str, Any]:
         """`given`, which maps bodies or joints, by the names of the bodies."""

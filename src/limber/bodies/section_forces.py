@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from limber.checks import Array
 from limber.errors import ArgumentValueError
+from limber.notebook import as_text
 
 #: The components of section forces, in their order.
 COMPONENTS = ("axial", "shear_y", "shear_z", "torsion", "moment_y", "moment_z")
@@ -223,11 +224,13 @@ class SectionForces:
         parts = [f"{before[0]} times"] if named == 1 else []
         if self.names:
             few = ", ".join(self.names[:3]) + (", ..." if len(self.names) > 3 else "")
-            parts.append(f"{len(self.names)} stations: {few}")
+            parts.append(f"{len(self.names)} station{'s' if len(self.names) > 1 else ''}: {few}")
         else:
             parts.append(f"stations {before}")
         parts += [f"{after[0]} columns"] if after else []
         return f"SectionForces({'; '.join(parts)})"
+
+    _repr_html_ = as_text
 
     def __str__(self) -> str:
         """A table of the largest magnitudes of every component over times or columns, a row for each station."""

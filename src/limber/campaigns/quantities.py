@@ -65,6 +65,10 @@ BodyOf = Annotated[Any, Check(_body, _TEXT)]
 Whole = Annotated[Any, Check(_true, {"const": True})]
 
 
+#: Signals of joints, which may be named by their own names.
+OF_JOINTS = ("joint", "joint_speed", "torque")
+
+
 class SignalSection(Section):
     """A signal of a result: coordinates of a joint, a deflection, a position, a torque or an energy."""
 
@@ -100,15 +104,18 @@ class SignalSection(Section):
         if given is True:
             return
         body, node = given if isinstance(given, tuple) else (given, None)
-        found = system.body_of(body)
+        if self.kind in OF_JOINTS:
+            system.joint_layout(body)
+            return
+        system.number(body)
         if node is not None:
-            system.node_number(found, node, self.kind)
+            system.node_number(body, node, self.kind)
 
     def rows(self, result: Result) -> Array:
         """The signal over time, (n, width)."""
         kind, given = self.kind, getattr(self, self.kind)
         if kind == "torque":
-            found = result.tau[:, result.system.layout[result.system.body_of(given)].v_joint]
+            found = result.tau[:, result.system.joint_layout(given).v_joint]
         elif kind == "deflection":
             found = result.deflection(*given)
         elif kind in ("position", "velocity"):

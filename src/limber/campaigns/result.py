@@ -15,6 +15,7 @@ from limber.campaigns.sensitivity import Sensitivity, rank_correlations, sobol_i
 from limber.campaigns.study import Study
 from limber.checks import Array, did_you_mean, whole
 from limber.errors import ArgumentValueError, MissingExtraError
+from limber.notebook import as_text
 
 #: What is told of the numbers of a quantity.
 STATISTICS = ("cases", "min", "p05", "median", "mean", "p95", "p99", "max", "deviation")
@@ -179,6 +180,8 @@ class Campaign:
         from limber.campaigns.report import report  # noqa: PLC0415 (draws)
 
         return report(self, path, title=title)
+
+    _repr_html_ = as_text
 
     def __repr__(self) -> str:
         return self.table()

@@ -21,7 +21,7 @@ from limber.campaigns.rows import Row, failed, measured
 from limber.campaigns.variables import scaled
 from limber.checks import shown
 from limber.control import Loop
-from limber.errors import ArgumentTypeError, SimulationError
+from limber.errors import ArgumentTypeError, ArgumentValueError, SimulationError
 from limber.io.document import Key, Where
 from limber.io.section import validated
 from limber.scenarios.scenario import BuiltModel, Scenario, ScenarioSection
@@ -284,7 +284,17 @@ class FunctionRuns:
         try:
             found = self.result(case)
             if isinstance(found, Result):
+                if not self.keep:
+                    raise ArgumentValueError(
+                        "the function returned a Result, and keep says nothing of what to keep of it, as in "
+                        'keep={"end": {"final": {"joint": "link1"}}}.'
+                    )
                 values = {q.name: q.measure(found) for q in self.keep}
+            elif self.keep:
+                raise ArgumentTypeError(
+                    f"the function returned {shown(found)}, and keep says what to keep of a Result: return that of lb.simulate, or leave "
+                    "keep out, for a function that returns its numbers itself."
+                )
             else:
                 values = dict(found) if isinstance(found, Mapping) else {"value": found}
             return Row(case, "finished", "finished", measured(values))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from limber.checks import Array
+from limber.notebook import as_text
 
 #: Samples drawn again for the intervals of Sobol indices.
 RESAMPLED = 1000
@@ -31,6 +32,8 @@ class Sensitivity:
     low: Mapping[str, Array]
     high: Mapping[str, Array]
     cases: int
+
+    _repr_html_ = as_text
 
     def __repr__(self) -> str:
         width = max((len(name) for name in self.variables), default=0)

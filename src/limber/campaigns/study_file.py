@@ -112,7 +112,10 @@ def load_study(
         check_format(document)
         root = document.root
         if not is_study(document):
-            raise root.error("this is not a study: it has no `scenario`, which says what varies.")
+            raise root.error(
+                "this is not a study, which has a `scenario`, and `vary`, which says what varies. A scenario itself runs with `limber "
+                "simulate`."
+            )
         section = validated(StudySection, document.data, root)
         where, data = _scenario_data(section.scenario, root)
         base = scenario_base(where, data, {})
@@ -138,7 +141,10 @@ def load_study(
         )
     except (ArgumentValueError, ArgumentTypeError) as error:
         named_entry = re.match(r"(vary|keep)\[['\"](.+?)['\"]\]", str(error))
-        raise root.error(str(error), *(named_entry.groups() if named_entry else ())) from error
+        if named_entry is None:
+            raise root.error(str(error)) from error
+        said = str(error)[named_entry.end() :].lstrip(":. ")  # the place says which entry it is
+        raise root.error(said, *named_entry.groups()) from error
 
 
 def _flags(**given: Any) -> tuple[str, ...]:

@@ -112,7 +112,7 @@ def linearize(
             )  # fmt: skip
             return
         made = table(
-            f"Poles of {escape(subject.name)}: {model.order} states, {len(model.inputs)} inputs, {len(model.outputs)} outputs",
+            f"Poles of {escape(subject.name)}: {model.sizes}",
             "poles", "frequency Hz", "rad/s", "damping", "does", left=0,
         )  # fmt: skip
         made.columns[-1].justify = "left"

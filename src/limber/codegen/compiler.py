@@ -250,6 +250,8 @@ def programmed(
             raise ArgumentTypeError(f"{what} must be a list, got {shown(value)}.")
     if not isinstance(function, str):
         raise ArgumentTypeError(f"function must be a name, got {shown(function)}.")
+    if isinstance(system, System):
+        driven = [system.body_of(name, "driven: body") for name in driven]
     request = Request(
         system, function, body, node, tuple(external), tuple(parameters), tuple(driven)
     )

@@ -8,7 +8,8 @@ inputs came from.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -283,6 +284,11 @@ def needed_cupy() -> Any:
     return cupy
 
 
+def _library(value: Any) -> str:
+    """The library that an array belongs to."""
+    return type(value).__module__.partition(".")[0]
+
+
 class _Kernel:
     """A compiled kernel and what every call of it shares."""
 
@@ -367,28 +373,35 @@ class _Kernel:
             raise ArgumentValueError(f"the arrays have different numbers of states: {shown_}.")
         return next(iter(arrays.values()))
 
-    def _launch(self, like: Any, states: int, arguments: list[Any]) -> None:
-        """Launch on the stream of the library that `like` belongs to."""
+    @contextmanager
+    def _on_stream(self, like: Any, given: Sequence[Any]) -> Iterator[None]:
+        """The stream of the library that `like` belongs to, for what is allocated and launched inside.
+
+        given : all arguments.  JAX computes them on streams of its own, so that those of JAX are waited for.
+        """
         cupy = needed_cupy()
+        waited = [x for x in given if _library(x).startswith("jax")]
+        if waited:
+            sys.modules["jax"].block_until_ready(waited)
+        if _library(like) != "torch":
+            yield
+            if _library(like).startswith("jax"):
+                cupy.cuda.get_current_stream().synchronize()
+            return
+        pointer = sys.modules["torch"].cuda.current_stream(like.device).cuda_stream
+        with cupy.cuda.ExternalStream(pointer):  # memory that is freed serves this stream alone
+            yield
+
+    def _launch(self, states: int, arguments: list[Any]) -> None:
+        """Launch on the current stream."""
         block = self._block
         grid, shared = ((states + block - 1) // block,), block * self._near
-        library = type(like).__module__.partition(".")[0]
-        if states == 0:
-            return
-        if library == "torch":
-            pointer = sys.modules["torch"].cuda.current_stream(like.device).cuda_stream
-            with cupy.cuda.ExternalStream(pointer):
-                self._kernel(grid, (block,), tuple(arguments), shared_mem=shared)
-        else:
-            if library.startswith("jax"):
-                sys.modules["jax"].block_until_ready(like)
+        if states:
             self._kernel(grid, (block,), tuple(arguments), shared_mem=shared)
-            if library.startswith("jax"):
-                cupy.cuda.get_current_stream().synchronize()
 
     def _returned(self, like: Any, arrays: list[Any]) -> Any:
         """Results as arrays of the library that `like` belongs to."""
-        library = type(like).__module__.partition(".")[0]
+        library = _library(like)
         if library == "torch":
             arrays = [sys.modules["torch"].from_dlpack(x) for x in arrays]
         elif library.startswith("jax"):
@@ -426,9 +439,10 @@ class CudaFunction(_Kernel):
                 sizes[a.name] = array.shape[-1]
             arrays.append(array)
         states = self._states(sizes) if sizes else 1
-        results = [cupy.empty((*a.shape, states), self.dtype) for a in self.program.outputs]
         like = next((x for x in args if not isinstance(x, int | float)), None)
-        self._launch(like, states, [*arrays, *results, np.int64(states), np.uint64(shared)])
+        with self._on_stream(like, args):
+            results = [cupy.empty((*a.shape, states), self.dtype) for a in self.program.outputs]
+            self._launch(states, [*arrays, *results, np.int64(states), np.uint64(shared)])
         return self._returned(like, results)
 
 
@@ -491,22 +505,20 @@ class CudaRollout(_Kernel):
             arrays.append(array)
         states = self._states(sizes)
         count = steps // record
-        q_new = cupy.empty((count, nq, states), self.dtype)
-        v_new = cupy.empty((count, nv, states), self.dtype)
         numbers = [self.dtype.type(dt), np.int32(steps), np.int32(steps // rows), np.int32(record)]
         law: list[Any] = []
         if self._joints is not None:
             joints = len(self._joints[0])
             law = [
-                cupy.empty((count, nv, states), self.dtype),
                 self._array("reference", reference, ((None, 2, joints),)),
                 self._array("gains", gains, ((3, joints),)),
             ]
             numbers.append(np.int32(sample))
-        self._launch(
-            q,
-            states,
-            [x, y, u, *arrays, q_new, v_new, *law, *numbers, np.int64(states), np.uint64(shared)],
-        )
-        rows = [q_new, v_new, *law[:1]]
-        return self._returned(q, [x[0] for x in rows] if count == 1 else rows)
+        with self._on_stream(q, (q, v, tau, *more, reference, gains)):
+            sizes_new = (nq, nv) if self._joints is None else (nq, nv, nv)
+            found = [cupy.empty((count, n, states), self.dtype) for n in sizes_new]
+            self._launch(
+                states,
+                [x, y, u, *arrays, *found, *law, *numbers, np.int64(states), np.uint64(shared)],
+            )
+        return self._returned(q, [x[0] for x in found] if count == 1 else found)

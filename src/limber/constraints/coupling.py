@@ -12,6 +12,9 @@ from limber.errors import ArgumentTypeError, ArgumentValueError, ModelError
 
 #: How arms are given.
 ARMS = 'a list of systems, of ("name", system) pairs, or a dict of systems by name'
+OBJECT = (
+    'The object is one system, or a pair ("name", system); several objects go into one assembly.'
+)
 
 
 def couple(arms, obj, closures: Iterable = (), *, name: str = "coupled") -> System:
@@ -31,7 +34,9 @@ def couple(arms, obj, closures: Iterable = (), *, name: str = "coupled") -> Syst
         joints; their end a is on the arm, end b on the object.
     name : of the system.
     """
-    parts = {part: _built(part, system) for part, system in _named(arms, obj)}
+    *named, held = _named(arms, obj)
+    parts = {part: _built(part, system, f"arms is {ARMS}.") for part, system in named}
+    parts[held[0]] = _built(*held, OBJECT)
     _refuse_different(parts)
     if not isinstance(name, str) or not name:
         raise ArgumentTypeError(f"name must be a non-empty string, got {shown(name)}.")
@@ -72,12 +77,12 @@ def _named(arms, obj) -> list[tuple[str, object]]:
     return named
 
 
-def _built(part: str, system) -> System:
+def _built(part: str, system, expected: str) -> System:
     if isinstance(system, Assembly):
         return system.build()
     if not isinstance(system, System):
         raise ArgumentTypeError(
-            f"{part} must be a System or an Assembly, got {shown(system)}. arms is {ARMS}."
+            f"{part} must be a System or an Assembly, got {shown(system)}. {expected}"
         )
     return system
 

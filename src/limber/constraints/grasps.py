@@ -15,6 +15,7 @@ from limber.constraints.ends import end_pose
 from limber.constraints.residual import check_closed
 from limber.dynamics.evaluate import evaluated
 from limber.dynamics.freedoms import undeformed
+from limber.dynamics.sought import warn_where_missed
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.joints import Grasp
 from limber.notebook import as_text
@@ -144,6 +145,7 @@ def grasp_map(
         about = array("point", point, (3,), "A place in the world.")
     scale = 1.0 / number("length", length, above=0.0)
     every = evaluated(system, "wrenches", (at, np.eye(system.rows)))
+    warn_where_missed(system, q)
     order = list(system.closure_rows)
     rows = np.concatenate([np.arange(system.rows)[system.closure_rows[name]] for name in holding])
     columns: dict[str, slice] = {}

@@ -17,6 +17,7 @@ from limber.dynamics.closing import worst
 from limber.dynamics.evaluate import evaluated
 from limber.dynamics.inverse import inverse_dynamics
 from limber.dynamics.rows import row_space
+from limber.dynamics.sought import warn_where_missed
 from limber.errors import ArgumentTypeError, ArgumentValueError, DynamicsError
 
 #: The speeds after an impulse meet the closures to this part of the largest, or of 1.
@@ -80,6 +81,7 @@ def impulse(
             f"{worst(system, left.reshape(-1, system.rows)[row], 'is off by {:.3g} (rad/s or m/s)')}. Their rows are redundant; "
             "leave out what the joints between their ends do not allow anyway."
         )
+    warn_where_missed(system, q)
     rest = np.zeros_like(change)
     # M change, in O(N)
     force = inverse_dynamics(system, q, rest, change) - inverse_dynamics(system, q, rest, rest)

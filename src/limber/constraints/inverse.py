@@ -10,6 +10,7 @@ from limber.checks import Array
 from limber.constraints.residual import check_closed
 from limber.dynamics.evaluate import vectors
 from limber.dynamics.rows import row_space
+from limber.dynamics.sought import warn_where_missed
 
 
 def constrained_inverse(system: System, q: ArrayLike) -> Array:
@@ -25,4 +26,5 @@ def constrained_inverse(system: System, q: ArrayLike) -> Array:
     for i, state in enumerate(states):
         T = row_space(system, state).basis
         found[i] = T @ T.T
+    warn_where_missed(system, q)
     return found.reshape(*batch, system.nv, system.nv)

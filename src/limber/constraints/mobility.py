@@ -12,6 +12,7 @@ from limber.checks import Array, numbers
 from limber.constraints.residual import check_closed
 from limber.dynamics.evaluate import evaluated
 from limber.dynamics.rows import RowSpace, row_space
+from limber.dynamics.sought import warn_where_missed
 from limber.errors import ArgumentValueError
 from limber.notebook import as_text
 
@@ -67,6 +68,7 @@ def freedoms(system: System, q: ArrayLike) -> Freedoms:
     if q.shape != (system.nq,):
         raise ArgumentValueError(f"q must have shape ({system.nq},), got {q.shape}.")
     space = row_space(system, q)
+    warn_where_missed(system, q)
     redundant = {}
     for name, rows in system.closure_rows.items():
         part = space.null[rows]

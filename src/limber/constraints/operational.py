@@ -18,6 +18,7 @@ from limber.dynamics.evaluate import External, check_system, evaluated
 from limber.dynamics.forward import force_key, ready_answer
 from limber.dynamics.freedoms import undeformed
 from limber.dynamics.kinematics import jacobian
+from limber.dynamics.sought import warn_where_missed
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.joints import Fixed
 
@@ -54,6 +55,8 @@ def operational_inertia(
     watched = probed(system, found)
     zero = np.zeros(system.nv)
     inverse, sizes, _ = _motion(watched, q, zero, zero)
+    if system.closures:
+        warn_where_missed(system, q)
     scale = _scales(inverse, sizes, watched._ready["extent"])[..., rows]
     inverse = np.ascontiguousarray(inverse[..., rows[:, None], rows])
     inertia, rank = _inverted(inverse, scale)

@@ -141,13 +141,13 @@ class Lock(Change):
     body: str
 
     def _changed(self, system: System, q: Array, v: Array, known: Mapping) -> Changed:
-        system.number(self.body, "lock: body")
-        if _locks(system, self.body):
-            raise ArgumentValueError(f"lock: the joint of {self.body!r} is locked already.")
-        locks = locking_closures(system, q, self.body)
+        body = system.body_of(self.body, "lock: body")
+        if _locks(system, body):
+            raise ArgumentValueError(f"lock: the joint of {body!r} is locked already.")
+        locks = locking_closures(system, q, body)
         if not locks:
             raise ArgumentValueError(
-                f"lock: the joint of {self.body!r} is fixed: there is nothing to lock."
+                f"lock: the joint of {body!r} is fixed: there is nothing to lock."
             )
         closed = system.closed_by([*system.closures.values(), *locks])
         jump = impulse(closed, q, v)
@@ -161,10 +161,10 @@ class Unlock(Change):
     body: str
 
     def _changed(self, system: System, q: Array, v: Array, known: Mapping) -> Changed:
-        system.number(self.body, "unlock: body")
-        locks = _locks(system, self.body)
+        body = system.body_of(self.body, "unlock: body")
+        locks = _locks(system, body)
         if not locks:
-            raise ArgumentValueError(f"unlock: the joint of {self.body!r} is not locked.")
+            raise ArgumentValueError(f"unlock: the joint of {body!r} is not locked.")
         return Changed(_without(system, locks), q, v)
 
 

@@ -30,7 +30,7 @@ from numpy.typing import ArrayLike
 from limber.checks import Array, array, number, shown, whole
 from limber.control.controller import Measured
 from limber.control.joint_controller import one_each
-from limber.control.joints import deformed
+from limber.control.joints import deformed, not_plain
 from limber.control.linear_model import LinearModel
 from limber.control.linearize import linearize
 from limber.control.lqr import torque_inputs
@@ -93,8 +93,8 @@ class ActiveDamping(PD):
         super().prepare(loop)
         s, places = self._system, self._prepared
         design = s if self.system is None else self.system
-        if s.nq != s.nv or s.closures:
-            what = "closures" if s.closures else "joints with quaternions"
+        what = "closures" if s.closures else not_plain(s)
+        if what:
             raise ArgumentValueError(
                 f"ActiveDamping is for open systems with plain coordinates, and {s.name!r} has {what}."
             )

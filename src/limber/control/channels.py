@@ -104,7 +104,7 @@ def checked(system: System, given: Any, argument: str, known: dict[str, str]) ->
 
 
 def _joint(system: System, where: str, kind: str, rest: list) -> Channel:
-    body, *component = _of_body(system, where, kind, rest, 1)
+    body, *component = [system.body_of(rest[0], f"{where}: body"), *rest[1:]]
     size = system.joints[body].dofs
     if size == 0:
         raise ArgumentValueError(f"{where}: the joint of body {body!r} is fixed and has no speeds.")
@@ -139,7 +139,7 @@ def _wrench(system: System, where: str, kind: str, rest: list) -> Channel:
 
 def _closure(system: System, where: str, kind: str, rest: list) -> Channel:
     closure, *component = rest
-    if closure not in system.closures:
+    if not isinstance(closure, str) or closure not in system.closures:
         raise ArgumentValueError(
             f"{where}: {shown(closure)} is not a closure of {system.name!r}; its closures are: "
             f"{listed(system.closures) or 'none'}."
@@ -170,12 +170,17 @@ def _strain(system: System, where: str, kind: str, rest: list) -> Channel:
         )
     station, y, z = place[0], number(f"{where}: y", place[1]), number(f"{where}: z", place[2])
     forces = section_forces_of(system.bodies[body], [station], f"{where}: body {body!r}")
-    needed = [0, *([4] if z else []), *([5] if y else [])]
-    if forces.absent[0, needed[1:] or needed].all():
+    needed = strain_parts(y, z)
+    if forces.absent[0, needed].all():
         raise _absent(where, body, [COMPONENTS[i] for i in needed])
     return Channel(
         kind, body, None, (0,), (f"strain {body} {station} {y:g} {z:g}",), forces.strain_at(y, z)[0]
     )
+
+
+def strain_parts(y: float, z: float) -> list[int]:
+    """The numbers of the section forces that strain a section along the axis at its point (y, z)."""
+    return [0, *([4] if z else []), *([5] if y else [])]
 
 
 def _section(system: System, where: str, kind: str, rest: list) -> Channel:

@@ -25,6 +25,7 @@ from limber.assembly.system import System
 from limber.checks import Array, finite_numbers, shown
 from limber.control.controller import Measured
 from limber.control.joint_controller import JointController, one_each
+from limber.control.joints import bodies_of
 from limber.dynamics import inverse_dynamics, mass_matrix
 from limber.dynamics.hybrid import hybrid_dynamics
 from limber.errors import ArgumentTypeError, ArgumentValueError
@@ -145,8 +146,7 @@ class ComputedTorque(JointController):
         s, places = self._design, self._prepared
         vdot = np.zeros(s.nv)
         vdot[places.v] = a
-        driven = {label.split("[")[0] for label in places.labels}
-        motion = {body: vdot[s.layout[body].v_joint] for body in driven}
+        motion = {body: vdot[s.layout[body].v_joint] for body in bodies_of(s, places)}
         _, tau = hybrid_dynamics(s, q, v, np.zeros(s.nv), motion=motion)
         return tau[places.v]
 

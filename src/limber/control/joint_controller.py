@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import ArrayLike
 from limber.assembly.system import System
 from limber.checks import Array, number, numbers, shown
 from limber.control.controller import Controller, Measured
-from limber.control.joints import JointPlaces, deformed, joint_places
+from limber.control.joints import JointPlaces, by_label, deformed, joint_places
 from limber.control.reference import Reference, reference_of
 from limber.errors import ArgumentTypeError, ArgumentValueError
 
@@ -35,7 +36,10 @@ class JointController(Controller):
         s: System = loop.system
         self._system = s
         places = self._places = joint_places(s, self.bodies, type(self).__name__)
-        self._reference: Reference | None = reference_of(self.reference, places)
+        reference = self.reference
+        if isinstance(reference, Mapping):
+            reference = by_label(s, reference, "reference")
+        self._reference: Reference | None = reference_of(reference, places)
         self._limit = np.full(len(places), math.inf)
         if self.limit is not None:
             self._limit = one_each("limit", self.limit, places)
@@ -108,14 +112,19 @@ class JointController(Controller):
 
 
 def driven_channels(controller: Any, loop: Any, labels: tuple[str, ...]) -> np.ndarray:
-    """The numbers of the actuator channels that drive the named joint speeds."""
-    missing = [label for label in labels if label not in loop.channels]
+    """The numbers of the actuator channels that drive the named joint speeds.
+
+    labels : of the joint speeds (`JointPlaces`); actuators may have other names than the joints that they drive.
+    """
+    joints = joint_places(loop.system, None, type(controller).__name__)
+    place = dict(zip(joints.labels, joints.v.tolist()))
+    missing = [label for label in labels if place.get(label, -1) not in loop.driven]
     if missing:
         raise ArgumentValueError(
             f"{type(controller).__name__}: no actuator drives {', '.join(map(repr, missing))}; the channels of the actuators are "
             f"{', '.join(map(repr, loop.channels))}. Name the joints to be controlled: bodies=[...]."
         )
-    return np.array([loop.channels.index(label) for label in labels])
+    return np.array([loop.driven.index(place[label]) for label in labels], dtype=int)
 
 
 def one_each(name: str, given: Array, places: JointPlaces) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,14 +39,39 @@ def joint_unit(system: System, speeds: Iterable[int], turning: str, sliding: str
     return " or ".join(x for x in (turning, sliding) if x in found)
 
 
-def joint_places(system: System, bodies: Any, owner: str) -> JointPlaces:
-    """The joints of the named bodies, one entry for each speed; None stands for all joints without quaternions.
+def not_plain(system: System) -> str:
+    """A description of the joints whose speeds are not the rates of their coordinates; empty if there are none."""
+    found = [joint for joint in system.joints.values() if not all(joint.has_coordinate)]
+    if not found:
+        return ""
+    quaternions = any(joint.nq != joint.dofs for joint in found)
+    return (
+        "joints with quaternions" if quaternions else "joints of several axes that turn each other"
+    )
+
+
+def bodies_of(system: System, places: JointPlaces) -> tuple[str, ...]:
+    """The bodies whose joints have these speeds, without duplicates."""
+    owner = {i: b for b, x in system.layout.items() for i in range(x.v_joint.start, x.v_joint.stop)}
+    return tuple(dict.fromkeys(owner[i] for i in places.v.tolist()))
+
+
+def joint_places(
+    system: System, bodies: Any, owner: str, *, with_rates: bool = True
+) -> JointPlaces:
+    """The joints of the named bodies, one entry for each speed; None stands for all joints whose speeds are the rates
+    of their coordinates.
 
     bodies : None, a name, or several.
     owner : the caller, for messages.
+    with_rates : whether each speed must be the rate of its coordinate; otherwise their numbers need only be equal.
     """
     if bodies is None:
-        names = tuple(n for n, j in system.joints.items() if j.dofs and j.nq == j.dofs)
+        names = tuple(
+            n
+            for n, j in system.joints.items()
+            if j.dofs and j.nq == j.dofs and (all(j.has_coordinate) or not with_rates)
+        )
     else:
         given = [system.body_of(name, f"{owner}: body") for name in body_names(bodies, owner)]
         names = body_names(given, owner)  # a joint may be named twice, by its own name as well
@@ -60,6 +85,11 @@ def joint_places(system: System, bodies: Any, owner: str) -> JointPlaces:
                 f"{owner}: the joint of body {name!r} has a quaternion; this is for joints whose speeds are the rates of their "
                 "coordinates, such as Revolute and Prismatic."
             )
+        if with_rates and not all(joint.has_coordinate):
+            raise ArgumentValueError(
+                f"{owner}: the joint of body {name!r} has several axes that turn each other, so that its speeds are not the rates of its "
+                "coordinates. A CompoundJoint of Revolute joints has coordinates of which they are."
+            )
         if not joint.dofs:
             raise ArgumentValueError(
                 f"{owner}: the joint of body {name!r} is fixed and has no speed."
@@ -71,6 +101,25 @@ def joint_places(system: System, bodies: Any, owner: str) -> JointPlaces:
     if not names:
         raise ArgumentValueError(f"{owner}: {system.name!r} has no joint with plain coordinates.")
     return JointPlaces(tuple(labels), np.array(q), np.array(v))
+
+
+def by_label(system: System, given: Mapping[Any, Any], owner: str) -> dict[Any, Any]:
+    """The mapping `given` with joints renamed to the labels of `JointPlaces`; other names stay as they are."""
+    labels = {}
+    if any(isinstance(name, str) and system.is_joint(name) for name in given):
+        every = joint_places(system, None, owner)
+        labels = dict(zip(every.v.tolist(), every.labels))
+    found: dict[Any, Any] = {}
+    for name, value in given.items():
+        label = name
+        if isinstance(name, str) and system.is_joint(name):
+            label = labels.get(system.layout[name].v_joint.start, name)
+        if label in found:
+            raise ArgumentValueError(
+                f"{owner} has the joint of {label!r} twice, by the name of the body and by its own: keep one."
+            )
+        found[label] = value
+    return found
 
 
 def body_names(bodies: Any, owner: str) -> tuple[str, ...]:

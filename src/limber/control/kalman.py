@@ -33,7 +33,7 @@ from limber.assembly.system import System
 from limber.checks import Array, numbers, shown
 from limber.control.controller import Measured
 from limber.control.joint_controller import driven_channels
-from limber.control.joints import deformed, joint_places
+from limber.control.joints import deformed, joint_places, not_plain
 from limber.control.linear_model import LinearModel
 from limber.control.linearize import linearize
 from limber.control.riccati import discrete_riccati
@@ -134,13 +134,12 @@ class Kalman:
         self._out = None
         if loop.actuators:
             places = joint_places(s, None, "Kalman")
-            driven = [i for i, label in enumerate(places.labels) if label in loop.channels]
+            driven = [i for i, place in enumerate(places.v.tolist()) if place in loop.driven]
             labels = tuple(places.labels[i] for i in driven)
             self._out = driven_channels(self, loop, labels), places.v[driven]
-        if not self.extended and s.nq != s.nv:
-            raise ArgumentValueError(
-                f"Kalman: {s.name!r} has joints with quaternions: give extended=True."
-            )
+        self._plain = not not_plain(s)
+        if not self.extended and not self._plain:
+            raise ArgumentValueError(f"Kalman: {s.name!r} has {not_plain(s)}: give extended=True.")
         self._point: Array | None = None
         self._fixed: tuple | None = None
         self._told = self.about is not None
@@ -404,7 +403,7 @@ class Kalman:
     def _move(self, x: Array) -> None:
         """Change the estimate by [dq, dv]."""
         nv = self._system.nv
-        if self._system.nq == nv:
+        if self._plain:
             self.q = self.q + x[:nv]
         else:
             self.q = integrate(self._system, self.q, x[:nv], 1.0)

@@ -169,9 +169,15 @@ class LinearModel:
             return bool((np.abs(poles) < 1.0).all())
         return bool((poles.real < 0.0).all())
 
+    @property
+    def sizes(self) -> str:
+        """The numbers of states, inputs and outputs, in words."""
+        counts = (self.order, "state"), (len(self.inputs), "input"), (len(self.outputs), "output")
+        return ", ".join(f"{n} {what}{'' if n == 1 else 's'}" for n, what in counts)
+
     def __repr__(self) -> str:
         kind = f"sampled every {self.dt:g} s, " if self.dt else ""
-        sizes = f"{self.order} states, {len(self.inputs)} inputs, {len(self.outputs)} outputs"
+        sizes = self.sizes
         batch = f", {self.batch} of them" if self.batch else ""
         return f"LinearModel({self.name!r}, {kind}{sizes}{batch}; print it for its poles)"
 

@@ -29,6 +29,15 @@ def _part(of: str, layout: str) -> Slopes:
     return slopes
 
 
+def _coordinate(state: MovingState, channel: Channel) -> Array:
+    """Those of coordinates, where there are as many as speeds; of quaternions, along the speeds."""
+    place = state.system.layout[channel.of]
+    joint = state.system.joints[channel.of]
+    if joint.nq != joint.dofs:
+        return state.q[1][:, place.v_joint]
+    return state.coordinates[1][:, place.q_joint]
+
+
 def _torque(state: MovingState, channel: Channel) -> Array:
     """That of a driven joint is what its motion takes; that of any other is an input."""
     driven = state.system.number(channel.of) in state.driven
@@ -100,7 +109,7 @@ def _closure_force(state: MovingState, channel: Channel) -> Array:
 
 
 _KINDS: dict[str, Slopes] = {
-    "coordinate": _part("q", "v_joint"),
+    "coordinate": _coordinate,
     "speed": _part("v", "v_joint"),
     "torque": _torque,
     "mode": _part("q", "v_modes"),

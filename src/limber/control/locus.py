@@ -11,6 +11,8 @@ from limber.structures.threads import one_thread
 
 #: From a factor of 0 to 1 and from there to LARGEST, in so many steps each.
 STEPS, LARGEST = 160, 100.0
+#: Between two steps, the factor at the border of stability is found by so many halvings.
+HALVED = 30
 
 
 def followed(loop: Feedback, start: np.ndarray, factors: Array) -> np.ndarray:
@@ -42,12 +44,24 @@ def gains_beyond() -> Array:
 
 
 def critical(loop: Feedback, factors: Array, path: np.ndarray) -> float:
-    """The first factor at which a followed pole reaches the stability limit, by linear interpolation; nan if none
-    does."""
-    size = np.abs(path) - 1.0 if loop.dt else path.real
-    change = np.flatnonzero((size[:-1] < 0.0) != (size[1:] < 0.0))
+    """The first factor at which a followed pole crosses the stability limit; inf if none does."""
+
+    def beyond(pole: np.ndarray) -> np.ndarray:
+        return np.abs(pole) >= 1.0 if loop.dt else pole.real >= 0.0
+
+    out = beyond(path)
+    change = np.flatnonzero(out[:-1] != out[1:])
     if not change.size:
-        return float("nan")
+        return float("inf")
     i = int(change[0])
-    part = size[i] / (size[i] - size[i + 1])
-    return float(factors[i] + part * (factors[i + 1] - factors[i]))
+    low, high = float(factors[i]), float(factors[i + 1])
+    near, far = path[i], path[i + 1]
+    for _ in range(HALVED):  # the pole between is the one nearest to both
+        middle = 0.5 * (low + high)
+        poles = loop.poles(middle)
+        pole = poles[np.argmin(np.abs(poles - near) + np.abs(poles - far))]
+        if beyond(pole) == out[i]:
+            low, near = middle, pole
+        else:
+            high, far = middle, pole
+    return 0.5 * (low + high)

@@ -68,7 +68,10 @@ class Loop:
         drives = [actuator.drive(system) for actuator in self.actuators]
         self.channels = tuple(label for drive in drives for label in drive.labels)
         self.limits = np.array([limit for drive in drives for limit in drive.limits])
+        #: For each channel the place in v of the joint speed on which its torque acts; None where it is no torque of a joint.
+        self.driven = tuple(place for drive in drives for place in drive.driven)
         for actuator in self.actuators:
+            actuator.check_system(system)
             actuator.check_sample_time(self.sample_time)
         self.initial = None if initial is None else checked_initial(self, initial)
         self._last: LoopSession | None = None

@@ -22,7 +22,7 @@ from limber.assembly.system import System
 from limber.checks import Array, number, numbers, shown
 from limber.control.controller import Controller, Measured
 from limber.control.joint_controller import driven_channels
-from limber.control.joints import JointPlaces, deformed, joint_places
+from limber.control.joints import JointPlaces, deformed, joint_places, not_plain
 from limber.control.linear_model import LinearModel
 from limber.control.linearize import linearize
 from limber.control.riccati import discrete_riccati
@@ -126,8 +126,8 @@ class LQR(Controller):
     def prepare(self, loop: Any) -> None:
         """Compute the gains."""
         s: System = loop.system
-        if s.nq != s.nv or s.closures:
-            what = "closures" if s.closures else "joints with quaternions"
+        what = "closures" if s.closures else not_plain(s)
+        if what:
             raise ArgumentValueError(
                 f"LQR is for open systems with plain coordinates, and {s.name!r} has {what}: lqr_gain has gains of its linear model."
             )

@@ -26,8 +26,10 @@ from limber.control.joints import joint_places
 from limber.control.linear_model import LinearModel
 from limber.control.reference import reference_of
 from limber.dynamics import inverse_dynamics
-from limber.errors import ArgumentTypeError
+from limber.dynamics.rows import carried, closure_jacobian
+from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.simulation.laws import SampledLaw
+from limber.simulation.table import joint_speeds
 
 
 class PID(JointController):
@@ -37,12 +39,14 @@ class PID(JointController):
     ----------
     kp, ki, kd : gains, N m/rad, N m/(rad s), N m s/rad; one number, or one for each joint speed.
     sample_time : s.
-    bodies : the bodies whose joints are controlled; None for all joints without quaternions.
+    bodies : the bodies whose joints are controlled; None for all joints whose speeds are the rates of their
+        coordinates.
     reference : None to hold the initial position; positions; a `Trajectory` over simulation time; a function t ->
         position, (position, velocity) or (position, velocity, acceleration); or {body: any of these}.
     filter_time : time constant of the low-pass filter of the derivative, s.
     limit : the largest torque, one number or one for each joint; the limits of actuators apply in any case.
-    gravity : True to add the torque that holds the undeformed system at rest in the measured position.
+    gravity : True to add the torque that holds the undeformed system at rest in the measured position. In a closed
+        system in which some joints are not controlled, the closures carry their part; all joints must then be measured.
 
     Positions and speeds come from encoders and tachometers, or are exact in a loop without sensors.
     """
@@ -83,6 +87,28 @@ class PID(JointController):
         self._fade = 0.0
         if self.filter_time > 0.0:
             self._fade = math.exp(-self.sample_time / self.filter_time)
+        self._passive = np.setdiff1d(joint_speeds(self._system), places.v)
+        if self.gravity and self._closed:
+            self._refuse_unseen(loop)
+
+    @property
+    def _closed(self) -> bool:
+        """Whether closures carry a part of the weight, because some joints have no torque."""
+        return bool(self._system.closures) and len(self._passive) > 0
+
+    def _refuse_unseen(self, loop: Any) -> None:
+        """Refuse a closed system some of whose joints no sensor reads: where they are is not told by the others alone."""
+        read = {int(i) for r in loop.readers if r.q is not None for i in r.q}
+        unseen = [
+            body
+            for body, place in self._system.layout.items()
+            if not read.issuperset(range(place.q_joint.start, place.q_joint.stop))
+        ]
+        if loop.sensors and unseen:
+            raise ArgumentValueError(
+                f"{type(self).__name__}: gravity=True in the closed system {self._system.name!r} needs the positions of all joints, and no "
+                f"sensor reads those of {', '.join(map(repr, unseen))}. Add an Encoder, or leave out gravity and take ki=..."
+            )
 
     def start(self, t: float, measured: Measured) -> None:
         """Reset the controller, at rest at the current joint positions."""
@@ -149,8 +175,15 @@ class PID(JointController):
             here = measured.q[where.q_joint]
             if np.isfinite(here).all():
                 q[where.q_joint] = here
-        rest = np.zeros(s.nv)
-        return inverse_dynamics(s, q, rest, rest)[self._prepared.v]
+        rest, places = np.zeros(s.nv), self._prepared
+        needed = inverse_dynamics(s, q, rest, rest)
+        if not self._closed:
+            return needed[places.v]
+        joints = np.union1d(places.v, self._passive)
+        passive = np.isin(joints, self._passive)
+        rows = closure_jacobian(s, q)[:, joints]
+        _, torque = carried(rows, needed[joints], passive, np.ones(len(joints)))
+        return torque[np.searchsorted(joints, places.v)]
 
     # --- analysis ------------------------------------------------------------------------------------
 

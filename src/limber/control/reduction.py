@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 #: A pole decays if its real part is below minus this part of its size; others are split off before balancing.
 DECAYS = 1e-9
+#: States whose Hankel singular value is below this part of the largest are rounding: they are always left out.
+SOUND = 1e-14
 
 
 class Part(NamedTuple):
@@ -121,7 +123,7 @@ def balanced(model: LinearModel, order: int) -> LinearModel:
             + ("" if fixed < model.order else " None decays: give the bodies and joints damping.")
         )
     V, W, hankel = _balancing(stable)
-    r = min(order - fixed, len(hankel))
+    r = min(order - fixed, V.shape[1])
     A = scipy.linalg.block_diag(kept.A, W[:, :r].T @ stable.A @ V[:, :r])
     B = np.vstack([kept.B, W[:, :r].T @ stable.B])
     C = np.hstack([kept.C, stable.C @ V[:, :r]])
@@ -139,19 +141,43 @@ def _balancing(part: Part) -> tuple[Array, Array, Array]:
     if not len(part.A):
         none = np.zeros((0, 0))
         return none, none, np.zeros(0)
-    reached = _root(scipy.linalg.solve_continuous_lyapunov(part.A, -part.B @ part.B.T))
-    seen = _root(scipy.linalg.solve_continuous_lyapunov(part.A.T, -part.C.T @ part.C))
+    reached, seen = gramian_root(part.A, part.B), gramian_root(part.A.T, part.C.T)
     U, hankel, Vt = np.linalg.svd(seen.T @ reached)
-    sound = hankel > 1e-13 * hankel.max(initial=0.0)
-    scale = np.where(sound, 1.0 / np.sqrt(np.where(sound, hankel, 1.0)), 0.0)
-    n = int(sound.sum())
-    return (reached @ Vt.T * scale)[:, :n], (seen @ U * scale)[:, :n], hankel[:n]
+    n = int((hankel > SOUND * hankel.max(initial=0.0)).sum())
+    scale = 1.0 / np.sqrt(hankel[:n])
+    return (reached @ Vt.T)[:, :n] * scale, (seen @ U)[:, :n] * scale, hankel
 
 
-def _root(W: Array) -> Array:
-    """R with R R^T = W, of a Gramian that rounding may leave indefinite."""
-    values, vectors = np.linalg.eigh(0.5 * (W + W.T))
-    return vectors * np.sqrt(np.maximum(values, 0.0))
+def gramian_root(A: Array, B: Array) -> Array:
+    """R (n, n) with R R^T = P, A P + P A^T + B B^T = 0, for a stable A.
+
+    P itself is never computed: small parts of it would be lost in the rounding of large ones, and those of R with them.  In a
+    complex Schur form A = [[A1, a], [0, p]], the last column [u, t] of an upper triangular R follows from
+
+        t = |b| / sqrt(-2 Re p),    (A1 + conj(p)) u = -(t a + B1 b^* / t)
+
+    with b the last row of B, and the rest is the same problem with A1 and B1 - u b / t (Hammarling 1982).
+    """
+    S, Z = scipy.linalg.schur(A.astype(complex), output="complex")
+    B = Z.conj().T @ B
+    n = len(S)
+    R = np.zeros((n, n), dtype=complex)
+    for k in range(n - 1, -1, -1):
+        size = float(np.linalg.norm(B[k]))
+        if size == 0.0:
+            continue
+        p, b = S[k, k], B[k] / size
+        rate = np.sqrt(-2.0 * p.real)
+        t = R[k, k] = size / rate
+        if k:
+            left = S[:k, :k] + p.conj() * np.eye(k)
+            u = scipy.linalg.solve_triangular(left, -(t * S[:k, k] + rate * (B[:k] @ b.conj())))
+            R[:k, k] = u
+            B[:k] -= rate * np.outer(u, b)
+    R = Z @ R
+    # real columns of the same R R^T
+    (triangle,) = scipy.linalg.qr(np.vstack([R.real.T, R.imag.T]), mode="r")
+    return triangle[:n].T
 
 
 def _rests(model: LinearModel) -> bool:

@@ -259,8 +259,10 @@ class LoopSession:
             self._tau = self._applied = command
             return
         asked, applied, at = command.tolist(), [], 0
+        begins = command is self._loop.initial
         for drive, channels in zip(self._drives, self._channels):
-            applied += drive.command(now, asked[at : at + channels])
+            part = asked[at : at + channels]
+            applied += drive.begin(part) if begins else drive.command(now, part)
             at += channels
         self._applied = np.array(applied)
 

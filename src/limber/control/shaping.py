@@ -32,7 +32,7 @@ from scipy.interpolate import CubicSpline
 
 from limber.assembly.system import System
 from limber.checks import Array, array, number, numbers, shown
-from limber.control.joints import joint_places
+from limber.control.joints import bodies_of, joint_places
 from limber.dynamics.modes import modes
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.frozen import read_only
@@ -195,13 +195,14 @@ def frequencies_along(
 
     Parameters
     ----------
-    reference : the trajectory of the joints of `bodies`; bodies=None stands for all joints without quaternions.
+    reference : the trajectory of the joints of `bodies`; bodies=None stands for all joints whose speeds are the rates
+        of their coordinates.
     times : (n,) s.
     count : the number of frequencies.
     locked : bodies whose joints are held by their servos; by default those of `bodies`.
     """
     places = joint_places(system, bodies, "frequencies_along")
-    names = tuple(dict.fromkeys(label.split("[")[0] for label in places.labels))
+    names = bodies_of(system, places)
     q = system.neutral()
     found = []
     for t in array("times", times, ("n",)):

@@ -27,7 +27,8 @@ NEAR = 0.2
 class ModeChange:
     """A mode of the plant, in open and closed loop.
 
-    before, after : its pole without and with the controller, in continuous time, 1/s.
+    before, after : its pole without and with the controller, in continuous time, 1/s. If the two poles of a mode
+        separate, the one that decays more slowly or grows faster.
     truncated : whether the design model lacks it.
     stable : whether it decays with the controller.
     gain : the factor of all gains at which it reaches the stability limit: above 1 for a stable mode, below 1 for an
@@ -158,7 +159,9 @@ def spillover(
         )
     modes = grouped(full.rates)
     known = _known(modes, reduced)
-    values = np.array([mode.value for mode in modes])
+    # both poles of a pair are followed: where they meet on the real axis, they go different ways
+    values = np.array([x for mode in modes for x in _poles(mode)])
+    owner = np.repeat(np.arange(len(modes)), [len(_poles(mode)) for mode in modes])
     start = loop.poles(0.0)
     first = np.exp(values * loop.dt) if loop.dt else values
     _, at = linear_sum_assignment(np.abs(first[:, None] - start))
@@ -168,32 +171,39 @@ def spillover(
     phases = _phases(loop, modes) if loop.stable else [float("nan")] * len(modes)
     found = []
     for i, mode in enumerate(modes):
-        path = paths[:, at[i]]
-        stable = bool(abs(path[-1]) < 1.0 if loop.dt else path[-1].real < 0.0)
-        gain = critical(loop, beyond, further[:, at[i]])
-        if not stable:
-            gain = critical(loop, rising, path)
+        own = np.flatnonzero(owner == i)
+        ends = paths[-1, at[own]]
+        sizes = np.abs(ends) - 1.0 if loop.dt else ends.real
+        stable = bool((sizes < 0.0).all())
+        gains, courses = (beyond, further) if stable else (rising, paths)
+        gain = min(critical(loop, gains, courses[:, j]) for j in at[own])
+        worst = own[int(sizes.argmax())]
         found.append(
             ModeChange(
                 mode,
-                _moved(mode, path, loop.dt),
+                _moved(mode, values[worst], paths[:, at[worst]], loop.dt),
                 i not in known,
                 stable,
-                float("inf") if np.isnan(gain) else gain,
+                gain,
                 phases[i],
             )
         )
     return Spillover(tuple(found), design.stable, loop.stable, loop.poles(), loop)
 
 
-def _moved(mode: Pole, path: np.ndarray, dt: float) -> Pole:
-    """The mode where its path ends.  Sampled, a path turns about the origin, and its angle is followed."""
+def _poles(mode: Pole) -> list[complex]:
+    """The pole of a mode, or both of a pair."""
+    return [mode.value, mode.value.conjugate()] if mode.count == 2 else [mode.value]
+
+
+def _moved(mode: Pole, start: complex, path: np.ndarray, dt: float) -> Pole:
+    """The mode where a path from `start` ends.  Sampled, a path turns about the origin, and its angle is followed."""
     if dt:
-        value = mode.value + np.log(path[1:] / path[:-1]).sum() / dt
+        value = start + np.log(path[1:] / path[:-1]).sum() / dt
     else:
-        value = mode.value + (path[-1] - path[0])
-    size = abs(value)
-    return Pole(complex(value), mode.count, mode.at_rest and size < 1e-12)
+        value = start + (path[-1] - path[0])
+    value = complex(value.real, abs(value.imag)) if mode.count == 2 else complex(value)
+    return Pole(value, mode.count, mode.at_rest and abs(value) < 1e-12)
 
 
 def _known(modes: list[Pole], reduced: LinearModel) -> set[int]:

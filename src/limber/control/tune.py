@@ -28,6 +28,7 @@ from limber.control.linearize import linearize
 from limber.control.lqr import LQR, lqr_gain, moved_states, state_feedback, torque_inputs
 from limber.control.margins import Margins, margins
 from limber.control.pid import PD
+from limber.dynamics.closed import mimics
 from limber.dynamics.evaluate import check_system
 from limber.dynamics.inverse import inverse_dynamics, mass_matrix
 from limber.dynamics.modes import modes
@@ -110,7 +111,7 @@ def tune(
 
     Parameters
     ----------
-    system : an open system in which no joint has quaternions.
+    system : an open system in which all joint speeds are the rates of their coordinates.
     method : "pd" or "lqr".
     sample_time : s.
     q : (nq,) the configuration to hold; neutral by default. Bodies are deformed by their weight.
@@ -158,11 +159,13 @@ class _Design:
     """The plant about a configuration, and the gains of a bandwidth."""
 
     def __init__(self, s: System, q: ArrayLike | None, T: float, delay: float, damping: float):
-        others = [name for name, j in s.joints.items() if j.nq != j.dofs]
+        others = [name for name, j in s.joints.items() if not all(j.has_coordinate)]
         if s.closures or others:
-            what = "closures" if s.closures else f"a quaternion in the joint of {listed(others)}"
+            turned = any(s.joints[name].nq != s.joints[name].dofs for name in others)
+            kind = "a quaternion" if turned else "several axes that turn each other"
+            what = "closures" if s.closures else f"{kind} in the joint of {listed(others)}"
             raise ArgumentValueError(
-                f"tune is for open systems whose joints all have plain coordinates, and {s.name!r} has {what}."
+                f"tune is for open systems whose joints all have plain coordinates, and {s.name!r} has {what}.{mimics(s)}"
             )
         names = [name for name in s.parameters if name.endswith(FRICTION)]
         s = s.with_parameters(dict.fromkeys(names, 0.0)) if names else s

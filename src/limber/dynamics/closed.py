@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from limber.assembly import Assembly, System
+from limber.assembly.closures import Relation
 from limber.checks import listed
 from limber.errors import ArgumentValueError
 
@@ -13,5 +14,12 @@ def refuse_closures(system: System | Assembly, what: str) -> None:
         count = "closure" if len(system.closures) == 1 else "closures"
         raise ArgumentValueError(
             f"{what} does not take closed systems, and {system.name!r} has the {count} {listed(system.closures)}: the "
-            "answer would be that of the open tree. Build the assembly without its closures if the open tree is meant."
+            f"answer would be that of the open tree. Build the assembly without its closures if the open tree is meant.{mimics(system)}"
         )
+
+
+def mimics(system: System | Assembly) -> str:
+    """How relations of a robot file are left out, a sentence for messages; empty where there are none."""
+    if not any(isinstance(closure, Relation) for closure in system.closures.values()):
+        return ""
+    return " Mimic joints of a URDF file are left out by mimic=False of read_urdf, or urdf: {file: ..., mimic: false} in a model."

@@ -26,7 +26,7 @@ from limber.dynamics.evaluate import (
     External,
 )
 from limber.dynamics.kinematics import integrate
-from limber.dynamics.reach import reach
+from limber.dynamics.reach import coordinate_reach, reach
 from limber.dynamics.rows import row_space
 from limber.dynamics.statics import STEADY, Statics, instants, refuse_broken, stated
 from limber.dynamics.stiffness import (
@@ -140,12 +140,7 @@ def settled(problem: Statics, start: Array, farthest: float = FARTHEST) -> Point
 
 def apart(system: System, a: Array, b: Array) -> float:
     """How far two configurations are apart, in radians and parts of the system's size."""
-    lengths, farthest = reach(system), 0.0
-    for where in system.layout.values():
-        modes = np.abs((b - a)[where.q_modes] / lengths[where.v_modes])
-        joint = np.abs((b - a)[where.q_joint] / lengths[where.v_joint].min(initial=np.inf))
-        farthest = max(farthest, modes.max(initial=0.0), joint.max(initial=0.0))
-    return farthest
+    return float(np.abs((b - a) / coordinate_reach(system)).max(initial=0.0))
 
 
 class Directions(NamedTuple):

@@ -9,12 +9,15 @@ import numpy as np
 
 from limber.assembly.system import System
 from limber.checks import Array
+from limber.dynamics.inverse import bias
 from limber.errors import ModelWarning, warn
 from limber.joints.physics import limits_in_words
 
 #: A joint that rests on a stop, or is held there, is pressed into it by up to about this part of its range, which
 #: counts as 1 rad or 1 m where there is one limit only; and by up to this many rad or m.
 PRESSED, DEEPEST = 0.02, 0.1
+#: A joint that is deeper in a stop rests there all the same if at most this part of the force of the stop is not in balance.
+THROWN = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,6 +26,8 @@ class Stops:
 
     names: tuple[str, ...]  # of the bodies
     coordinates: np.ndarray  # in q
+    speeds: np.ndarray  # in v
+    stiffness: Array  # of the stops
     lower: Array
     upper: Array
     allowed: Array  # how far beyond a limit is no mistake
@@ -38,26 +43,33 @@ def stops_of(system: System) -> Stops:
         for name, joint in system.joints.items():
             if not joint.physics.stop_stiffness.any():
                 continue
-            speed, at = 0, system.layout[name].q_joint.start
+            where = system.layout[name]
+            speed, at = 0, where.q_joint.start
             for group in joint.groups:
                 for i in range(group.dofs):
-                    if joint.physics.stop_stiffness[
-                        speed + i
-                    ]:  # the speed is the rate of a coordinate
+                    stiffness = joint.physics.stop_stiffness[speed + i]
+                    if stiffness:  # the speed is the rate of a coordinate
                         bounds = (joint.physics.lower[speed + i], joint.physics.upper[speed + i])
-                        found.append((name, at + i, *bounds))
+                        place = where.v_joint.start + speed + i
+                        found.append((name, at + i, place, stiffness, *bounds))
                 speed, at = speed + group.dofs, at + group.nq
-        names, coordinates, lower, upper = zip(*found) if found else ((), (), (), ())
+        names, coordinates, speeds, stiffness, lower, upper = zip(*found) if found else ((),) * 6
         span = np.array(upper) - np.array(lower)
         allowed = np.minimum(PRESSED * np.where(np.isfinite(span), span, 1.0), DEEPEST)
         _stops[system] = Stops(
-            names, np.array(coordinates, dtype=np.int64), np.array(lower), np.array(upper), allowed
+            names,
+            np.array(coordinates, dtype=np.int64),
+            np.array(speeds, dtype=np.int64),
+            np.array(stiffness),
+            np.array(lower),
+            np.array(upper),
+            allowed,
         )
     return _stops[system]
 
 
 def warn_outside_limits(system: System, q: Array, what: str, effect: str) -> None:
-    """Warn, once for all joints, if q, which is `what`, is outside of limits with stops.
+    """Warn, once for all joints, if q, which is `what`, is outside of limits with stops and does not rest on these.
 
     The message holds no value of q, so that a loop over many of them shows it once.
     """
@@ -65,7 +77,13 @@ def warn_outside_limits(system: System, q: Array, what: str, effect: str) -> Non
     if not stops.names:
         return
     x = q[stops.coordinates]
-    outside = np.maximum(stops.lower - x, x - stops.upper) > stops.allowed
+    depth = np.maximum(stops.lower - x, x - stops.upper)
+    outside = depth > stops.allowed
+    if not outside.any():
+        return
+    # a soft stop gives way further under its load: in an equilibrium nothing throws the joint back
+    unbalanced = np.abs(bias(system, q, np.zeros(system.nv))[stops.speeds])
+    outside &= unbalanced > THROWN * stops.stiffness * depth
     if not outside.any():
         return
     joints = [

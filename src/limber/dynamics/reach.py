@@ -10,6 +10,7 @@ from limber.assembly.extent import extent
 from limber.assembly.system import System
 from limber.checks import Array
 from limber.joints import Joint
+from limber.kernels import layout as L
 
 
 def reach(system: System) -> Array:
@@ -32,6 +33,28 @@ def _reached(system: System) -> Array:
         result[where.v_modes] = 1.0 / np.where(largest > 0.0, largest, 1.0)
     result.setflags(write=False)
     return result
+
+
+def coordinate_reach(system: System) -> Array:
+    """The same of each of the coordinates q, (nq,), which may be quaternions: a component of one counts as a radian."""
+    if system not in _coordinates:
+        length, lengths = extent(system), reach(system)
+        result = np.ones(system.nq)
+        for name, where in system.layout.items():
+            result[where.q_modes] = lengths[where.v_modes]
+            q, v = where.q_joint.start, where.v_joint.start
+            for group in system.joints[name].groups:
+                if group.kind == L.SCREWS:
+                    result[q : q + group.nq] = lengths[v : v + group.dofs]
+                else:
+                    result[q + 4 : q + group.nq] = length
+                q, v = q + group.nq, v + group.dofs
+        result.setflags(write=False)
+        _coordinates[system] = result
+    return _coordinates[system]
+
+
+_coordinates: WeakKeyDictionary[System, Array] = WeakKeyDictionary()
 
 
 def joint_reach(joint: Joint, length: float) -> Array:

@@ -50,7 +50,7 @@ def warn_where_missed(system: System, q: ArrayLike) -> None:
         which = f" of state {state}" if len(off) > 1 else ""
         warn(
             f"the closure {worst(system, off[state])} at q{which}: no coordinates of its joint were found that have its ends "
-            "there, so that accelerations and forces are those of another position. lb.project(system, q) finds a "
+            "there, so that the result is that of another position. lb.project(system, q) finds a "
             "configuration that meets it.",
             ModelWarning,
         )

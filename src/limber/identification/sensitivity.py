@@ -5,25 +5,27 @@ Solves    udd = C(t) u + E(t) ud + B(t),    C = dvdot/dq + dvdot/dv W - Wdot,  E
 Given     what acts on the system, the numbers of the model and the directions of the initial state that are unknown
 Computes  q, v, vdot at the wanted times, and their slopes
 How       `simulate` gives the states at the Gauss points of every interval; `derivatives` gives C, E and B there, all at once
-          and exact to rounding; Gauss collocation, of order six to sixteen, gives u and ud at the ends of the intervals
+          and exact to rounding; Gauss collocation, of order six to sixteen, gives u and ud at the ends of the intervals.
+          With friction, stops or strong dampers, the points are those of Radau, and intervals are halved as they need it
 Cost      of an interval with s Gauss points: s evaluations of `derivatives`, and s nv linear equations
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from scipy.linalg.lapack import dgesv
 
 from limber.assembly.system import System
 from limber.checks import Array
+from limber.control.joints import not_plain
 from limber.dynamics import Derivatives, derivatives, integrate
 from limber.dynamics.stiffness import turned_with
 from limber.errors import DynamicsError
+from limber.identification.collocation import carried, gauss, refined
+from limber.joints.physics import FRICTION
 from limber.simulation import Result, Table, simulate
 
 #: A number of the model: the name of the parameter, and the place in its array.
@@ -34,7 +36,7 @@ Number = tuple[str, tuple[int, ...]]
 INTERVALS = {3: 0.3, 4: 0.7, 5: 1.3, 6: 2.0, 7: 2.6, 8: 3.8}
 #: More Gauss points than USUAL are taken only up to so many linear equations in an interval: their cost grows with the cube.
 USUAL, EQUATIONS = 5, 130
-#: Slopes of the dynamics are held at about so many Gauss points at once.
+#: Slopes of the dynamics are held at about so many points at once.
 ROWS = 4000
 #: Static balance is found if the modes change by no more than this; Newton's method takes so many steps at most.
 BALANCED, NEWTON = 1e-13, 12
@@ -153,56 +155,64 @@ def moving(system: System, run: Run, numbers: Sequence[Number]) -> Motion:
     run = balanced(system, run)
     nv = system.nv
     ends, stages = _intervals(system, run)
-    inside = (ends[:-1, None] + np.diff(ends)[:, None] * _gauss(stages).c).ravel()
-    times = np.unique(np.concatenate([ends, inside]))
-    result = simulated(system, run, times)
-    at_stages = result.rows(np.searchsorted(times, inside))
     X = _start(system, run, numbers)
-    U = np.zeros((len(ends), 2, *X[:nv].shape))
-    U[0] = X[:nv], X[nv:] - _turned(system, run.v0[None])[0] @ X[:nv]
-    count = max(1, ROWS // stages)
-    for k in range(0, len(ends) - 1, count):
-        lengths = np.diff(ends[k : k + count + 1])
-        rows = at_stages.rows(np.arange(k * stages, (k + len(lengths)) * stages))
-        C, E, B = _second_order(rows, numbers, stages)
-        own = _reached(C, E, B, *U[k])
-        if not len(own):
-            continue
-        C, E, B = C[..., own[:, None], own], E[..., own[:, None], own], B[..., own, :]
-        for i, h in enumerate(lengths):
-            U[k + i + 1][:, own] = _carried(h, C[i], E[i], B[i], *U[k + i][:, own])
+    X[nv:] -= _turned(system, run.v0[None])[0] @ X[:nv]
+    if _abrupt(system, run, float(np.diff(ends).max()), stages):
+        U = refined(
+            ends, max(stages, USUAL), lambda times: _slopes_at(system, run, numbers, times), X
+        )
+    else:
+        U = _followed(system, run, numbers, ends, stages, X)
     wanted = np.searchsorted(ends, run.t - SAME * (ends[-1] - ends[0]))
-    rows = result.rows(np.searchsorted(times, ends[wanted]))
-    dq, dv = U[wanted, 0], U[wanted, 1] + _turned(system, rows.v) @ U[wanted, 0]
+    rows = simulated(system, run, ends[wanted])
+    dq, ud = U[wanted, :nv], U[wanted, nv:]
+    dv = ud + _turned(system, rows.v) @ dq
     by_q, by_v, B, vdot = _accelerations(rows, numbers)
     dvdot = by_q @ dq + by_v @ dv
     dvdot[..., : len(numbers)] += B
     return Motion(system, run.t, rows.q, rows.v, vdot, rows.external, numbers, dq, dv, dvdot)
 
 
-class Points(NamedTuple):
-    """The Gauss collocation method on [0, 1] for second-order equations.
+def _followed(
+    system: System, run: Run, numbers: Sequence[Number], ends: Array, stages: int, X: Array
+) -> Array:
+    """[u, ud] (m, 2 nv, d) at the ends of intervals, from those at the first, along a motion that is smooth."""
+    points = gauss(stages)
+    inside = (ends[:-1, None] + np.diff(ends)[:, None] * points.c).ravel()
+    result = simulated(system, run, np.append(inside, ends[-1]))
+    U = np.zeros((len(ends), 2, system.nv, X.shape[1]))
+    U[0] = X.reshape(U.shape[1:])
+    count = max(1, ROWS // stages)
+    for k in range(0, len(ends) - 1, count):
+        lengths = np.diff(ends[k : k + count + 1])
+        rows = result.rows(np.arange(k * stages, (k + len(lengths)) * stages))
+        C, E, B = _second_order(rows, numbers, stages)
+        own = _reached(C, E, B, *U[k])
+        if not len(own):
+            continue
+        C, E, B = C[..., own[:, None], own], E[..., own[:, None], own], B[..., own, :]
+        for i, h in enumerate(lengths):
+            U[k + i + 1][:, own] = carried(points, h, C[i], E[i], B[i], *U[k + i][:, own])
+    return U.reshape(len(ends), -1, X.shape[1])
 
-    c : (s,) the points.
-    slopes : (i, j, 2) minus the effects of the acceleration at point j on u and ud at point i.
-    ends : (2, s) the effects of the accelerations on u and ud at the end.
-    """
 
-    c: Array
-    slopes: Array
-    ends: Array
+def _slopes_at(
+    system: System, run: Run, numbers: Sequence[Number], times: Array
+) -> Iterator[tuple[Array, Array, Array]]:
+    """C, E and B at times (m, s), for some of the m after the others; the motion does not depend on where it is asked for."""
+    stages = times.shape[1]
+    every, place = np.unique(np.append(times, run.t[-1]), return_inverse=True)
+    result, count = simulated(system, run, every), max(1, ROWS // stages) * stages
+    for k in range(0, times.size, count):
+        yield _second_order(result.rows(place[:-1][k : k + count]), numbers, stages)
 
 
-@cache
-def _gauss(stages: int) -> Points:
-    nodes, _ = np.polynomial.legendre.leggauss(stages)
-    c = 0.5 * (nodes + 1.0)
-    powers = np.arange(stages)
-    # the integrals of the polynomials that are one at a point and zero at the others
-    values = np.linalg.inv(c[:, None] ** powers).T
-    a = (values @ (c ** (powers[:, None] + 1) / (powers[:, None] + 1))).T
-    b = values @ (1.0 / (powers + 1))
-    return Points(c, -np.stack([a @ a, a], axis=-1), np.stack([b @ a, b]))
+def _abrupt(system: System, run: Run, longest: float, stages: int) -> bool:
+    """Whether slopes may change within much less than an interval: by friction, at stops, and by strong dampers."""
+    joints = [joint.physics for joint in system.joints.values()]
+    if any(x.options & FRICTION or x.stop_stiffness.any() for x in joints):
+        return True
+    return bool(np.abs(_rates(system, run).real).max(initial=0.0) * longest > INTERVALS[stages])
 
 
 def _intervals(system: System, run: Run) -> tuple[Array, int]:
@@ -250,6 +260,11 @@ def refuse_too_fast(system: System, run: Run) -> None:
 
 def _fastest(system: System, run: Run) -> float:
     """The highest frequency of small motions about the start, driven joints held."""
+    return float(np.abs(_rates(system, run).imag).max(initial=0.0))
+
+
+def _rates(system: System, run: Run) -> np.ndarray:
+    """The eigenvalues of small motions about the start, driven joints held."""
     rest = np.zeros(system.nv)
     by = derivatives(system, run.q0, run.v0, rest, "inverse_dynamics")
     free = _free(system, run.motion or ())
@@ -258,7 +273,7 @@ def _fastest(system: System, run: Run) -> float:
     A = np.zeros((2 * n, 2 * n))
     A[:n, n:] = np.eye(n)
     A[n:] = -np.linalg.solve(M, np.hstack([K, D]))
-    return float(np.abs(np.linalg.eigvals(A).imag).max(initial=0.0))
+    return np.linalg.eigvals(A)
 
 
 def _free(system: System, driven: Iterable[str]) -> np.ndarray:
@@ -271,7 +286,7 @@ def _free(system: System, driven: Iterable[str]) -> np.ndarray:
 
 def _turned(system: System, v: Array) -> Array:
     """W (n, nv, nv) at n speeds; linear in v."""
-    if system.nq == system.nv:
+    if not not_plain(system):
         return np.zeros((len(v), system.nv, system.nv))
     return np.stack([turned_with(system, speeds) for speeds in v])
 
@@ -311,7 +326,7 @@ def _second_order(
     """C, E (m, stages, nv, nv) and B (m, stages, nv, len(numbers)) at the Gauss points of m intervals, the rows of a result."""
     C, E, B, vdot = _accelerations(result, numbers)
     s = result.system
-    if s.nq != s.nv:
+    if not_plain(s):
         W = _turned(s, result.v)
         C, E = C + E @ W - _turned(s, vdot), E - W
     C, E, B = (x.reshape(-1, stages, *x.shape[1:]) for x in (C, E, B))
@@ -327,29 +342,6 @@ def _reached(C: Array, E: Array, B: Array, u: Array, ud: Array) -> np.ndarray:
         if (more == moves).all():
             return np.flatnonzero(moves)
         moves = more
-
-
-def _carried(h: float, C: Array, E: Array, B: Array, u: Array, ud: Array) -> tuple[Array, Array]:
-    """u and ud (n, d) at the end of an interval, from those at its start and C, E and B at its Gauss points.
-
-    The unknowns are the accelerations k_i: udd = k_i, ud = ud_0 + h a_ij k_j, u = u_0 + h c_i ud_0 + h^2 (a a)_ij k_j there.
-    """
-    stages, n, d = B.shape
-    points = _gauss(stages)
-    # left[j, y, i, x] is the slope of the equation x of point i by k[j, y]: LAPACK has columns first
-    both = np.stack([h * h * C.transpose(0, 2, 1), h * E.transpose(0, 2, 1)], axis=1)
-    left = points.slopes @ both.reshape(stages, 2, n * n)
-    left = left.reshape(stages, stages, n, n).transpose(1, 2, 0, 3).reshape(stages * n, stages * n)
-    left[np.diag_indices(stages * n)] += 1.0
-    right = C @ (u + h * points.c[:, None, None] * ud) + E @ ud
-    right[..., :d] += B
-    *_, k, failed = dgesv(left.T, right.reshape(stages * n, -1), overwrite_a=True)
-    if failed:
-        raise DynamicsError(
-            "the slopes of the motion by the unknowns have no solution: they grow without bound."
-        )
-    moved, sped = points.ends @ k.reshape(stages, -1)
-    return u + h * ud + h * h * moved.reshape(u.shape), ud + h * sped.reshape(u.shape)
 
 
 def _start(system: System, run: Run, numbers: Sequence[Number]) -> Array:

@@ -17,11 +17,12 @@ from limber.io.left_out import LeftOut
 from limber.io.lenient import inertia_notes, link_body
 from limber.io.placement import Pose
 from limber.io.sdf import Sdf, SdfJoint, SdfLink, parse_sdf
-from limber.io.sdf_joints import cut_joint_of, joint_of
+from limber.io.sdf_joints import KINDS, cut_joint_of, joint_of
 from limber.io.sdf_values import number
 from limber.io.sdf_visuals import link_shapes
 from limber.io.stops import Notes
 from limber.io.visuals import Visuals
+from limber.io.xml_tree import Element
 from limber.joints import Fixed, Free, Joint
 
 #: The node of a link whose joint is not at the origin of its frame.
@@ -206,27 +207,35 @@ class _Builder:
             raise joint.element.error(f"joint {joint.name!r}: {error}") from error
 
     def _gear_mimics(self) -> None:
-        """Gear the joints whose axis mimics that of another joint."""
-        joints: Mapping[str, SdfJoint] = {joint.name: joint for joint in self.model.joints}
+        """Gear the axes of joints that mimic one of another joint."""
         for joint in self.inboard.values():
-            axis = joint.element.one("axis")
-            mimic = None if axis is None else axis.one("mimic")
-            if mimic is None:
-                continue
-            prefix = joint.name[: len(joint.name) - len(joint.element.get("name"))]
-            other = prefix + mimic.get("joint")
-            if other not in joints:
-                hint = did_you_mean(other, joints)
-                raise mimic.error(
-                    f"joint {joint.name!r} mimics the unknown joint {other!r}. {hint}"
-                )
-            ratio = number(mimic, "multiplier", 1.0)
-            shift = number(mimic, "offset", 0.0) - ratio * number(mimic, "reference", 0.0)
-            driver = joints[other].child, int(mimic.attributes.get("axis") == "axis2")
-            try:
-                self.assembly.gear((joint.child, 0), driver, ratio, shift, joint.name)
-            except LimberError as error:
-                raise mimic.error(f"mimic of joint {joint.name!r}: {error}") from error
+            for place, tag in enumerate(("axis", "axis2")):
+                axis = joint.element.one(tag)
+                mimic = None if axis is None else axis.one("mimic")
+                if mimic is not None and place < KINDS[joint.kind]:
+                    self._gear(joint, place, mimic)
+
+    def _gear(self, joint: SdfJoint, place: int, mimic: Element) -> None:
+        """Gear an axis of a joint as its <mimic> says."""
+        joints: Mapping[str, SdfJoint] = {joint.name: joint for joint in self.model.joints}
+        prefix = joint.name[: len(joint.name) - len(joint.element.get("name"))]
+        other = prefix + mimic.get("joint")
+        if other not in joints:
+            hint = did_you_mean(other, joints)
+            raise mimic.error(f"joint {joint.name!r} mimics the unknown joint {other!r}. {hint}")
+        if self.inboard.get(joints[other].child) is not joints[other]:
+            raise mimic.error(
+                f"joint {joint.name!r} mimics the joint {other!r}, which has no coordinate here because it closes a loop or is left out: "
+                "let it mimic a joint that carries its child, which is the first one of that link in the file."
+            )
+        ratio = number(mimic, "multiplier", 1.0)
+        shift = number(mimic, "offset", 0.0) - ratio * number(mimic, "reference", 0.0)
+        driver = joints[other].child, int(mimic.attributes.get("axis") == "axis2")
+        name = joint.name if place == 0 else f"{joint.name} axis2"
+        try:
+            self.assembly.gear((joint.child, place), driver, ratio, shift, name)
+        except LimberError as error:
+            raise mimic.error(f"mimic of joint {joint.name!r}: {error}") from error
 
 
 def _rounded(vector: np.ndarray) -> np.ndarray:

@@ -186,9 +186,7 @@ def chosen_bodies(system: System, bodies: Iterable[str] | None) -> list[str]:
         ) from None
     if not names:
         raise ArgumentValueError("bodies is empty: name one at least, or leave it out for all.")
-    for name in names:
-        system.number(name, "bodies: body")
-    return names
+    return [system.body_of(name, "bodies: body") for name in names]
 
 
 def chosen_nodes(system: System, nodes: Mapping[str, str | int] | None) -> dict[str, int]:

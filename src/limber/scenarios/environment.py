@@ -155,7 +155,7 @@ class EnvironmentSection(Section):
             with here.checked():
                 burns.append(Burn(**_load(system, section, here)))
             if section.tank is not None:
-                check_body(system, section.tank, here / "tank")
+                check_body(system, section.tank, here / "tank", joints=False)
         made = Environment(self.orbit.build(where / "orbit"), self.gravity, drag, burns)
         with where.checked():
             made.check(system)
@@ -164,7 +164,7 @@ class EnvironmentSection(Section):
 
 def _load(system: System, section: FaceSection | BurnSection, where: Where) -> dict[str, Any]:
     """The arguments of a face or a burn, whose body and node must be there."""
-    check_body(system, section.body, where / "body")
+    check_body(system, section.body, where / "body", joints=False)
     with (where / "node").checked():
         system.node_number(section.body, section.node)
     return {name: getattr(section, name) for name in type(section).model_fields}

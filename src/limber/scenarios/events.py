@@ -117,7 +117,7 @@ class PointSection(Section):
             if self.node is not None:
                 raise where.error("the world has no nodes: give the position [x, y, z].", "node")
             return Point(None, None, self.world)
-        check_body(system, self.body, where / "body")
+        check_body(system, self.body, where / "body", joints=False)
         if self.node is not None:
             with (where / "node").checked():
                 system.node_number(self.body, self.node)

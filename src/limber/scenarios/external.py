@@ -48,7 +48,7 @@ class WrenchSection(Section):
 
     def build(self, system: System, where: Where) -> tuple[tuple[str, str | int | None], Any]:
         """The node at which the wrench acts, and the wrench."""
-        check_body(system, self.body, where / "body")
+        check_body(system, self.body, where / "body", joints=False)
         if self.node is not None:
             with (where / "node").checked():
                 system.node_number(self.body, self.node)

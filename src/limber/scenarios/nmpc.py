@@ -80,7 +80,7 @@ class NMPCSection(Section):
             costs.append(Vibration(**dict(self.vibration)))
         boxes = []
         for i, node in enumerate(self.nodes):
-            check_body(system, node.body, where / "nodes" / i / "body")
+            check_body(system, node.body, where / "nodes" / i / "body", joints=False)
             if node.box is not None:
                 boxes.append(NodeBounds(node.body, node.node, *node.box))
                 continue

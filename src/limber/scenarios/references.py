@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar
 
+import numpy as np
+
 from limber.assembly import System
 from limber.checks import Array
 from limber.io.document import Where
@@ -56,7 +58,7 @@ def reference_of(
                 found[label] = _coordinate(paths[body], i)
             continue
         position: Any = section.position
-        values = [position] if dofs == 1 else list(position)
+        values = list(np.atleast_1d(position))
         if len(values) != dofs:
             raise (where / name).error(f"needs {dofs} numbers, got {len(values)}.")
         found |= dict(zip(labels, values))

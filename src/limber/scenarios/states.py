@@ -68,8 +68,12 @@ class StateSection(Section):
         return result
 
 
-def check_body(system: System, name: str, where: Where) -> None:
-    """Refuse a body that the system does not have."""
+def check_body(system: System, name: str, where: Where, *, joints: bool = True) -> None:
+    """Refuse a body that the system does not have; `joints` says whether the name of its joint stands for it."""
+    if not joints and system.is_joint(name):
+        raise where.error(
+            f"{name!r} is a joint of {system.name!r}: name its body, {system.joint_body(name)!r}."
+        )
     if name not in system.layout:
         hint = did_you_mean(name, system.layout)
         raise where.error(f"is not a body of {system.name!r}. {hint}")

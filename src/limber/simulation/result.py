@@ -157,14 +157,12 @@ class Result:
     # --- parts of the state -----------------------------------------------------------------------
 
     def joint(self, body: str) -> Array:
-        """The joint coordinates of a body, (n, size)."""
-        self.system.number(body)
-        return self.q[:, self.system.layout[body].q_joint]
+        """The joint coordinates of a body, or of the joint of that name, (n, size)."""
+        return self.q[:, self.system.joint_layout(body).q_joint]
 
     def joint_speed(self, body: str) -> Array:
-        """The joint speeds of a body, (n, dofs)."""
-        self.system.number(body)
-        return self.v[:, self.system.layout[body].v_joint]
+        """The joint speeds of a body, or of the joint of that name, (n, dofs)."""
+        return self.v[:, self.system.joint_layout(body).v_joint]
 
     def modal(self, body: str) -> Array:
         """The modal coordinates of a body, (n, modes)."""

@@ -141,7 +141,7 @@ def refuse_impossible(system: System, actions: Sequence[object]) -> None:
             closure = given_closure(change.closure, system.attachments, known)
             known[closure.name] = closure
         elif isinstance(change, Lock | Unlock):
-            system.number(change.body, f"{kind_of(change)}: body")
+            system.body_of(change.body, f"{kind_of(change)}: body")
     if any(action is not None and changes_of(action) is None for action in actions):
         return
     for change in asked:
@@ -183,7 +183,10 @@ def carried_out(
     q, v = q.copy(), v.copy()
     try:
         changed = change(system, q, v, known)
-        name = subject_of(change) or _free_name(change, system, known)
+        if isinstance(change, Lock | Unlock):
+            name = system.body_of(change.body)
+        else:
+            name = subject_of(change) or _free_name(change, system, known)
         _refuse_other_kind(changed.system, known)
     except LimberError as error:
         raise SimulationError(f"the action of event {event!r} at t = {t:.6g} s: {error}") from error

@@ -48,6 +48,12 @@ class Trajectory(Frozen):
     knots: Array
     pieces: Array
 
+    def __repr__(self) -> str:
+        count = int(np.prod(self.shape, dtype=int))
+        return (
+            f"{type(self).__name__}({count} joint{'' if count == 1 else 's'}, {self.duration:g} s)"
+        )
+
     def _finish(self, breaks: ArrayLike, knots: ArrayLike, pieces: ArrayLike) -> None:
         """Keep the motion as pieces between knots, and freeze."""
         self.breaks = merged(breaks)

@@ -142,3 +142,19 @@ def test_missing_solver_names_its_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "piqp", None)
     with pytest.raises(lb.LimberError, match=r"limber-dynamics\[mpc\]"):
         regulator(bar(), np.zeros(1), 5)
+
+
+def test_a_controller_forgets_the_limits_of_the_servos_it_had_before():
+    a = lb.Assembly("carts")
+    cart = lb.RigidBody(2.0, inertia=[1.0] * 3)
+    a.attach("first", cart, lb.Prismatic("x"))
+    a.attach("second", cart, lb.Prismatic("x", stiffness=10.0, damping=1.0), "first")
+    s = a.build()
+    nmpc = regulator(s, [0.5, 0.0], intervals=15, joints="first")
+    before = lb.simulate(s, 0.4, torque=nmpc)
+    servo = control.Servo("first", limit=1.0)
+    held = lb.simulate(s, 0.4, torque=control.Loop(s, nmpc, actuators=[servo]))
+    assert np.abs(held.signals["command"].y).max() < 1.0 + 1e-6
+    after = lb.simulate(s, 0.4, torque=nmpc)
+    assert np.array_equal(before.q, after.q)
+    assert np.abs(after.signals["command"].y).max() > 2.0

@@ -24,6 +24,8 @@ class Drive:
 
     labels, unit : of its commands, one for each channel.
     limits : the largest command of each channel; infinite if there is none.
+    driven : the place in v of the joint speed on which the torque of each channel acts; None for a channel whose
+        command is not a joint torque.
     speeds : the places in v of the torques that follow a closed form between samples (`integrators.sampled`).
     stateful : whether these torques depend on the speeds.
     next : the time at which the actuator itself changes its forces, such as the end of a pulse; infinite if it does
@@ -33,6 +35,7 @@ class Drive:
 
     labels: tuple[str, ...] = ()
     limits: tuple[float, ...] = ()
+    driven: tuple[int | None, ...] = (None,)
     unit: str = ""
     speeds: tuple[int, ...] = ()
     stateful: bool = False
@@ -61,6 +64,10 @@ class Drive:
         """Accept a new command, and return it as far as the actuator can follow it."""
         raise NotImplementedError
 
+    def begin(self, command: list[float]) -> list[float]:
+        """Accept the command in effect at the start of the run, and return it as far as the actuator can follow it."""
+        return self.command(0.0, command)
+
     def add_torques(self, tau: Array) -> None:
         """Add the torques that are held until the next sample."""
 
@@ -79,6 +86,9 @@ class Actuator(Frozen):
     def drive(self, system: System) -> Drive:
         """The actuator on a system, for one run; names are checked here."""
         raise NotImplementedError
+
+    def check_system(self, system: System) -> None:
+        """Reject a system that lacks what the actuator adds to it. The base class accepts any."""
 
     def check_sample_time(self, sample_time: float) -> None:
         """Reject a controller whose sample time, s, does not suit the actuator. The base class accepts any."""

@@ -108,7 +108,8 @@ class WheelDrive(Drive):
 
     def __init__(self, wheel: ReactionWheel, speed: int):
         self._wheel = wheel
-        self.labels, self.limits, self.speeds = (wheel.name,), (wheel.torque,), (speed,)
+        self.labels, self.limits = (wheel.name,), (wheel.torque,)
+        self.speeds = self.driven = (speed,)
         self._limited = math.isfinite(wheel.momentum)
         self.stateful = self._limited
         self._torque = 0.0

@@ -18,7 +18,8 @@ class SeriesElastic(Servo):
     `attach(assembly, body, joint, to=...)` adds the gear output, a massless body named "<body> motor" whose joint has
     the rotor and the friction, and then the body itself, on a joint about the same axis that is the spring. The
     coordinate of the body's joint is the deflection of the spring; the angle of the body is the sum of both
-    coordinates. `inserted(assembly)` does the same for a body that is already in an assembly.
+    coordinates. Other springs, stops, damping and friction of the joint stay with the motor, and act on its coordinate
+    alone. `inserted(assembly)` does the same for a body that is already in an assembly.
 
     Parameters
     ----------
@@ -50,10 +51,10 @@ class SeriesElastic(Servo):
 
     def inserted(self, assembly: Assembly) -> Assembly:
         """Return a copy of an assembly in which the motor and the spring replace the stiff joint of the body."""
-        if self.driven not in assembly.attachments:
+        found = assembly.body_of(self.driven, "series elastic joint: body")
+        if found != self.driven:
             raise ArgumentValueError(
-                f"series elastic joint: {self.driven!r} is not a body of {assembly.name!r}; it has: "
-                f"{', '.join(map(repr, assembly.attachments))}."
+                f"series elastic joint: {self.driven!r} is a joint of {assembly.name!r}: name its body, {found!r}."
             )
         joint = assembly.attachments[self.driven].joint
         spring = self._spring(joint)

@@ -10,7 +10,8 @@ follows it with a first-order lag, in closed form between samples.  At the joint
 which the integrator does at every evaluation.
 
 The rotor and the friction are physics of the joint, where the equations of motion have them: `fitted(joint)` gives the
-joint with armature = N^2 J, damping and friction, and a servo with a rotor is refused on a joint with another armature.
+joint with armature = N^2 J, damping and friction, and a servo with a rotor is refused on a joint with another armature.  A run
+of the loop may have other numbers there (parameters of `simulate`), as a plant that is not known exactly has.
 """
 
 from __future__ import annotations
@@ -42,8 +43,8 @@ class Servo(Actuator):
     rotor_inertia : of the motor and the fast side of the gear, kg m^2, on the motor side.
     friction, damping : of motor and gear together, at the joint, N m and N m s/rad.
     limit : the largest torque at the joint, N m.
-    torque_rate : the fastest change of the torque, N m/s, from command to command; the torque is 0 before the first
-        command.
+    torque_rate : the fastest change of the torque, N m/s, from command to command; before the first command the torque
+        is 0, or `initial` of the loop.
     current_time : time constant of the current loop, s.
     torque_constant, resistance, voltage : of the motor, N m/A, Ohm, V; all three, or none for an unlimited supply. The
         back-EMF constant in V s/rad equals the torque constant.
@@ -140,9 +141,16 @@ class Servo(Actuator):
             raise ArgumentValueError(
                 f"servo {self.name!r} drives one speed, and the joint of body {self.body!r} has {len(place)}."
             )
-        self._refuse_other_physics(system.joints[self.body])
+        joint = system.joints[self.body]
+        mine = {"armature": self.armature, "friction": self.friction, "damping": self.damping}
+        if any(x and name not in joint.physics.options for name, x in mine.items()):
+            self._refuse_other_physics(joint)
         unit = joint_unit(system, place.v.tolist(), "N m", "N")
         return ServoDrive(self, int(place.v[0]), unit)
+
+    def check_system(self, system: System) -> None:
+        """Reject a joint whose rotor or friction is not that of the servo."""
+        self._refuse_other_physics(system.joints[system.body_of(self.body)])
 
     def _refuse_other_physics(self, joint: Joint) -> None:
         """Refuse a joint without this rotor or friction, or with another one."""
@@ -171,7 +179,7 @@ class ServoDrive(Drive):
     def __init__(self, servo: Servo, speed: int, unit: str):
         self.servo, self.unit = servo, unit
         self.labels, self.limits = (servo.name,), (servo.limit,)
-        self.speeds = (speed,)
+        self.speeds = self.driven = (speed,)
         self.stateful = servo.drop > 0.0 or math.isfinite(servo.power)
         self._rate = 1.0 / servo.current_time if servo.current_time > 0.0 else 0.0
         self._target = self._torque = 0.0
@@ -189,14 +197,21 @@ class ServoDrive(Drive):
 
     def command(self, t: float, command: list[float]) -> list[float]:
         """Accept a new torque."""
-        servo, asked = self.servo, command[0]
         since = 0.0 if self._commanded_at is None else t - self._commanded_at
+        return self._take(t, command[0], self.servo.torque_rate * since if since else 0.0)
+
+    def begin(self, command: list[float]) -> list[float]:
+        """Accept the initial torque, from which later ones change no faster than the rate limit."""
+        return self._take(0.0, command[0], math.inf)
+
+    def _take(self, t: float, asked: float, most: float) -> list[float]:
+        """Take a torque that is off the last one by no more than `most`, where its rate has a limit."""
+        servo = self.servo
         self._commanded_at = t
         if self.fails(servo.stuck, t):
             return [self._target]
         asked = max(-servo.limit, min(servo.limit, asked))
         if math.isfinite(servo.torque_rate):
-            most = servo.torque_rate * since
             asked = max(self._target - most, min(self._target + most, asked))
         self._target = asked
         if not self._rate:

@@ -115,12 +115,15 @@ class ThrusterDrive(Drive):
         self.labels, self.limits = (thruster.name,), (thruster.force,)
         self._wrench = thruster.wrench
         self._kept = 0.0  # firing time that is still owed, s
-        self._until = -math.inf
+        self._until = -math.inf  # the end of the pulse that was commanded last
+        self._fires = False
 
     def advance(self, t: float) -> None:
-        """End a pulse."""
-        if t >= self._until - 1e-9 * self._thruster.period:
-            self.next = math.inf
+        """End a pulse, or an interval during which it cannot fire."""
+        commanded = t < self._until - 1e-9 * self._thruster.period
+        off = self._thruster.stuck_off
+        self._fires = commanded and not self.fails(off, t)
+        self.next = min(self._until, self.next_failure(off, t)) if commanded else math.inf
 
     def command(self, t: float, command: list[float]) -> list[float]:
         """Fire for the time that the command requires."""
@@ -133,12 +136,13 @@ class ThrusterDrive(Drive):
         if time < thruster.minimum_pulse:
             time = 0.0
         self._kept = min(max(wanted - time, -thruster.period), thruster.period)
-        if self.fails(thruster.stuck_off, t):
-            time = 0.0
-        self._until = self.next = t + time if time > 0.0 else math.inf
-        return [thruster.force * time / thruster.period]
+        self._until = t + time
+        self.advance(t)
+        first, last = self.origin + t, self.origin + t + time
+        lost = sum(max(min(b, last) - max(a, first), 0.0) for a, b in thruster.stuck_off)
+        return [thruster.force * max(time - lost, 0.0) / thruster.period]
 
     def add_torques(self, tau: Array) -> None:
         """Add the wrench while it fires."""
-        if self.next < math.inf:
+        if self._fires:
             tau[self._place] += self._wrench

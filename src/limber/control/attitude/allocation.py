@@ -57,6 +57,7 @@ class Wheels:
         _refuse_plane(self.axes, "wheels", self.labels)
         self.inverse = np.linalg.pinv(self.axes)
         self.limits = np.array([wheel.torque for wheel in wheels])
+        self.capacity = np.array([wheel.momentum for wheel in wheels])
         self.inertia = np.array([wheel.inertia for wheel in wheels])
         self.turning = tuple(system.layout[name].v_joint.start for name in self.labels)
         self.reads = np.array(self.turning)

@@ -26,16 +26,25 @@ from numpy.typing import ArrayLike
 from limber.assembly.system import System
 from limber.checks import Array, array, number, shown, unit_quaternion
 from limber.control.actuators import MomentGyro, ReactionWheel, Thruster
-from limber.control.attitude.allocation import MomentGyros, Thrusters, TorqueOnHub, allocation
+from limber.control.attitude.allocation import (
+    MomentGyros,
+    Thrusters,
+    TorqueOnHub,
+    Wheels,
+    allocation,
+)
 from limber.control.attitude.estimator import AttitudeEstimator
 from limber.control.attitude.filters import FilterBank, SecondOrder
 from limber.control.attitude.momentum import MomentumManager, Unloading
 from limber.control.attitude.rigid import free_hub, rigid_craft
-from limber.control.attitude.slew import AttitudeMotion
+from limber.control.attitude.slew import AttitudeMotion, EigenAxisSlew
 from limber.control.controller import Controller, Measured, observed_feedback
 from limber.control.linear_model import LinearModel
 from limber.control.rotations import conjugate, matrix_of, product
-from limber.errors import ArgumentTypeError, ArgumentValueError
+from limber.errors import ArgumentTypeError, ArgumentValueError, ModelWarning, warn
+
+#: A slew is looked at in so many points; wheels that lack no more than rounding are strong enough.
+SLEW_POINTS, ROUNDING = 401, 1e-6
 
 AXES = ("x", "y", "z")
 
@@ -134,6 +143,35 @@ class AttitudeController(Controller):
                     "a Tachometer on the wheels or an Encoder on the gimbals that tells how much it is."
                 )
             self._manager = MomentumManager(self.unloading)
+        self._warn_of_weak_wheels()
+
+    def _warn_of_weak_wheels(self) -> None:
+        """Say where the torque or the momentum of a slew, of a rigid craft at rest before, is beyond the wheels."""
+        slew, wheels = self.reference, self._make
+        if (
+            not isinstance(wheels, Wheels)
+            or not isinstance(slew, EigenAxisSlew)
+            or not slew.duration
+        ):
+            return
+        times = slew.begin + np.linspace(0.0, slew.duration, SLEW_POINTS)
+        motion = [slew(t) for t in times]
+        J, turned = self.craft.inertia, self.craft.turned
+        torque = [turned @ m.acceleration + np.cross(m.rate, J @ m.rate) for m in motion]
+        for what, unit, needed, limits, growth in (
+            ("torque", "N m", torque, wheels.limits, 0.5),
+            ("momentum", "N m s", [turned @ m.rate for m in motion], wheels.capacity, 1.0),
+        ):
+            most = np.abs(np.array(needed) @ wheels.inverse.T)
+            when, which = np.unravel_index(np.argmax(most / limits), most.shape)
+            times_more = most[when, which] / limits[which]
+            if times_more > 1.0 + ROUNDING:
+                warn(
+                    f"{type(self).__name__}: at t = {times[when]:.4g} s the slew takes a {what} of {most[when, which]:.3g} {unit} from the wheel "
+                    f"{wheels.labels[which]!r}, which can give {limits[which]:.3g}. The craft will fall behind the slew, and a shaped slew "
+                    f"excites vibrations again. Let it take {times_more**growth:.2g} times as long, or take stronger wheels.",
+                    ModelWarning,
+                )
 
     def _refuse_others(self, loop: Any) -> None:
         for actuator in loop.actuators:

@@ -20,6 +20,7 @@ from limber.checks import Array, finite_numbers, number, shown
 from limber.control.controller import Measured
 from limber.control.inversion.solve import Inversion
 from limber.control.joint_controller import JointController, one_each
+from limber.control.joints import bodies_of
 from limber.errors import ArgumentTypeError, ArgumentValueError
 
 
@@ -52,7 +53,8 @@ class StableInversion(JointController):
             raise ArgumentTypeError(
                 f"inversion must be what lb.control.stable_inversion gives, got {shown(inversion)}."
             )
-        bodies = tuple(dict.fromkeys(x.split("[")[0] for x in inversion.internal.places.labels))
+        internal = inversion.internal
+        bodies = bodies_of(internal.system, internal.places)
         super().__init__(sample_time, bodies, None, limit)
         self.kp, self.kd = (
             finite_numbers(name, x, "() or (joints,)") for name, x in (("kp", kp), ("kd", kd))

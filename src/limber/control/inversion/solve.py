@@ -28,7 +28,7 @@ from limber.assembly.system import System
 from limber.checks import Array, array, number, shown
 from limber.control.inversion.internal import InternalDynamics
 from limber.control.inversion.outputs import checked_outputs
-from limber.control.joints import joint_places
+from limber.control.joints import joint_places, not_plain
 from limber.dynamics.derivatives import derivatives
 from limber.dynamics.evaluate import check_system
 from limber.errors import ArgumentTypeError, ArgumentValueError, DynamicsError
@@ -108,7 +108,8 @@ def stable_inversion(
 
     Parameters
     ----------
-    system : an open system without quaternions. Dry friction is best left out (`without_friction`).
+    system : an open system in which all joint speeds are the rates of their coordinates. Dry friction is best left out
+        (`without_friction`).
     path : the path of the outputs, in m and rad, from rest to rest.
     outputs : as many as there are joints with torques: ("position", body, node, "x"); ("angle", body, node, "z"), the
         angle of a node as seen from the first joint of its arm, or from a point given as a fifth entry; ("rotation",
@@ -124,8 +125,8 @@ def stable_inversion(
     equilibria that do not exist, or times before and after the path that are too short.
     """
     check_system(system)
-    if system.nq != system.nv or system.closures:
-        what = "closures" if system.closures else "joints with quaternions"
+    what = "closures" if system.closures else not_plain(system)
+    if what:
         raise ArgumentValueError(
             f"stable_inversion is for open systems with plain coordinates, and {system.name!r} has {what}."
         )

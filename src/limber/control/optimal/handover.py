@@ -51,7 +51,7 @@ def opti(
     ----------
     duration : s; None for a variable, which starts at 1 s and stays above 0.
     intervals : N; the forces are constant over each interval.
-    joints : the bodies whose joints are driven; by default all joints without quaternions.
+    joints : the bodies whose joints are driven; by default all joints whose speeds are the rates of their coordinates.
     substeps : steps of the classical Runge-Kutta method in each interval.
     """
     ca = casadi()
@@ -84,7 +84,7 @@ def do_mpc_model(system: System, *, joints: Any = None) -> Any:
     """Return a `do_mpc.model.Model`, continuous and set up, with the states "q" and "v" and the inputs "u" of the
     driven joints.
 
-    joints : the bodies whose joints are driven; by default all joints without quaternions.
+    joints : the bodies whose joints are driven; by default all joints whose speeds are the rates of their coordinates.
     """
     places = _places(system, joints, "do_mpc_model")
     try:
@@ -122,7 +122,7 @@ def acados(
     ----------
     system : a system without quaternions.
     path : the folder, which is created if necessary.
-    joints : the bodies whose joints are driven; by default all joints without quaternions.
+    joints : the bodies whose joints are driven; by default all joints whose speeds are the rates of their coordinates.
     name : of the model, used as the prefix of files and functions; a C identifier.
     """
     ca = casadi()

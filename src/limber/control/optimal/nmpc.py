@@ -212,6 +212,8 @@ class NMPC(Controller):
             raise ArgumentValueError(
                 "NMPC needs the whole state, which sensors do not read: give it an observer=..., such as lb.control.Kalman."
             )
+        self._width, self._out = s.nv, self.plants.places.v
+        self._u_limit = self._largest
         if loop.actuators:
             self._width, self._out = (
                 len(loop.channels),

@@ -27,7 +27,7 @@ STEP = 1.0
 class Plants:
     """One system with several sets of parameters under the same forces; the first set is the model itself.
 
-    joints : the bodies whose joints are driven; None for all joints without quaternions.
+    joints : the bodies whose joints are driven; None for all joints whose speeds are the rates of their coordinates.
     scenarios : {parameter: value} of each further plant.
     """
 

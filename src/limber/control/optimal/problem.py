@@ -48,7 +48,7 @@ class OptimalControl:
         joints end at rest, False for neither; for the first plant.
     costs : `Effort`, `Tracking`, `Vibration`, `NodeTracking`, `MinimumTime`.
     nodes : `NodeBounds`.
-    joints : the bodies whose joints are driven; by default all joints without quaternions.
+    joints : the bodies whose joints are driven; by default all joints whose speeds are the rates of their coordinates.
     torque, speed : the largest torque and speed of each driven joint, N m and rad/s (or N and m/s): one number or one
         for each.
     coordinates : {body: (lowest, highest)} of joint coordinates.

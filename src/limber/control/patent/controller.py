@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 from limber.assembly.system import System
 from limber.checks import Array, shown
 from limber.control.controller import Controller, Measured
-from limber.control.joints import joint_places
+from limber.control.joint_controller import driven_channels
+from limber.control.joints import bodies_of, joint_places
 from limber.control.patent.desired import DesiredMotion, plain_speeds
 from limber.control.patent.gains import Impedance, Noise, Optimal, Schedule, one_each
 from limber.control.patent.processors import (
@@ -108,7 +109,7 @@ class FlexibleArmController(Controller):
 
     def prepare(self, loop: Any) -> None:
         """Find the hinges of the model in the system, with their sensors and servos."""
-        names = list(dict.fromkeys(x.split("[")[0] for x in self.places.labels))
+        names = bodies_of(self.model, self.places)
         there = joint_places(loop.system, names, type(self).__name__)
         if there.labels != self.places.labels:
             raise ArgumentValueError(
@@ -133,13 +134,7 @@ class FlexibleArmController(Controller):
             speeds = set(there.v.tolist()) <= read_v
         limit, out, width = np.full(len(there), np.inf), there.v, loop.system.nv
         if loop.actuators:
-            missing = [label for label in there.labels if label not in loop.channels]
-            if missing:
-                raise ArgumentValueError(
-                    f"{type(self).__name__}: no servo drives {', '.join(map(repr, missing))}; the channels of the actuators are "
-                    f"{', '.join(map(repr, loop.channels))}."
-                )
-            out = np.array([loop.channels.index(label) for label in there.labels])
+            out = driven_channels(self, loop, there.labels)
             limit, width = loop.limits[out], len(loop.channels)
         if "sensors" not in self._given:
             self.sensors = JointSensors(there, speeds)

@@ -20,7 +20,7 @@ import numpy as np
 
 from limber.assembly.system import System
 from limber.checks import Array, number
-from limber.control.joints import JointPlaces, joint_places
+from limber.control.joints import JointPlaces, joint_places, not_plain
 from limber.control.reference import reference_of
 from limber.dynamics import derivatives, forward_dynamics, inverse_dynamics, jacobian, pose
 from limber.errors import ArgumentValueError, SimulationError
@@ -55,9 +55,9 @@ class DesiredMotion:
 
 def plain_speeds(system: System) -> JointPlaces:
     """The hinges of an arm whose speeds are all rates of coordinates; other systems are rejected."""
-    if system.nq != system.nv or system.closures:
+    if not_plain(system) or system.closures:
         raise ArgumentValueError(
-            f"{system.name!r} has quaternions or closures; the loop of the patent is for arms of revolute and prismatic hinges."
+            f"{system.name!r} has {not_plain(system) or 'closures'}; the loop of the patent is for arms of revolute and prismatic hinges."
         )
     return joint_places(system, None, "the flexible-arm loop")
 

@@ -42,7 +42,7 @@ class Encoder(Sensor):
 
     def reader(self, system: System) -> Reader:
         """The encoder on a system."""
-        places = joint_places(system, self.bodies, f"sensor {self.name!r}")
+        places = joint_places(system, self.bodies, f"sensor {self.name!r}", with_rates=False)
         q = places.q
         unit = joint_unit(system, places.v.tolist(), "rad", "m")
         if self.counts is not None and unit != "rad":

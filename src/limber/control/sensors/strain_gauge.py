@@ -9,7 +9,9 @@ import numpy as np
 
 from limber.assembly.system import System
 from limber.bodies.beam_forces import section_forces_of
+from limber.bodies.section_forces import COMPONENTS
 from limber.checks import Array, shown
+from limber.control.channels import strain_parts
 from limber.control.sensors.base import Reader, Sensor
 from limber.errors import ArgumentTypeError, ArgumentValueError
 
@@ -80,6 +82,13 @@ class StrainGauge(Sensor):
 
     def _by_station(self, system: System) -> tuple[Array, tuple[str, ...]]:
         found = section_forces_of(system.bodies[self.body], self.at, f"body {self.body!r}")
+        parts = strain_parts(self.y, self.z)
+        if found.absent[..., parts].all():
+            raise ArgumentValueError(
+                f"sensor {self.name!r}: no mode of body {self.body!r} has {' or '.join(COMPONENTS[i] for i in parts)}, so that the gauge at "
+                f"y={self.y:g}, z={self.z:g} would always read zero. y is for bending in the x-y plane, z for that in x-z; or give the "
+                "body modes of that kind."
+            )
         strains = np.atleast_2d(np.nan_to_num(found.strain_at(self.y, self.z)))
         rows = strains.reshape(-1, strains.shape[-1])
         labels = found.names or tuple(f"station {i}" for i in range(len(rows)))

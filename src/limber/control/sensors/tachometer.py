@@ -27,7 +27,7 @@ class Tachometer(Sensor):
 
     def reader(self, system: System) -> Reader:
         """The tachometer on a system."""
-        places = joint_places(system, self.bodies, f"sensor {self.name!r}")
+        places = joint_places(system, self.bodies, f"sensor {self.name!r}", with_rates=False)
         v = places.v
         unit = joint_unit(system, places.v.tolist(), "rad/s", "m/s")
         return Reader(lambda now: now.v[v], places.labels, unit, len(v), v=v)

@@ -38,8 +38,8 @@ def available() -> bool:
         missing = str(error)
     if missing:
         warn(
-            f"functions for JAX take arrays on the GPU through the memory of the host, because {missing}. Without that way they stay on "
-            'the GPU: pip install "limber-dynamics[gpu]".',
+            f"functions for JAX take arrays on the GPU through the memory of the host, because {missing}. With CuPy and a C compiler they "
+            'stay on the GPU: pip install "limber-dynamics[gpu]".',
             ModelWarning,
         )
     return not missing
