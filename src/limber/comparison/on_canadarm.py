@@ -65,5 +65,5 @@ def canadarm() -> Arm:
 
 
 def deflections(result: lb.Result) -> Array:
-    """Of the tips of the links."""
+    """Deflections of the tips of the links."""
     return np.column_stack([result.deflection(link, "tip")[:, 1] for link in LINKS])

@@ -26,10 +26,10 @@ ALIKE = 1.02
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """A controller with some settings.
+    """A controller with certain settings.
 
-    score : s, the less the better; inf for a run that failed.
-    error : that is left on the known plant.
+    score : s, lower is better; inf for a failed run.
+    error : the remaining error on the known plant.
     """
 
     settings: dict[str, Any]
@@ -39,9 +39,9 @@ class Trial:
 
 
 def tune(plant: Plant, name: str, told: Callable[[Trial], Any] | None = None) -> list[Trial]:
-    """All settings of a controller that are to be tried, the best first.
+    """Try all settings of a controller, and return the trials, the best first.
 
-    told : called with each trial as it comes.
+    told : called with each trial as it finishes.
     """
     entry = plant.entries[name]
     tried = entry.tried if isinstance(entry, Entry) else {}
@@ -61,7 +61,7 @@ def tune(plant: Plant, name: str, told: Callable[[Trial], Any] | None = None) ->
 
 
 def ranked(trials: list[Trial]) -> list[Trial]:
-    """The best first; those without a run on the changed plant last."""
+    """The trials, the best first; those without a run on the changed plant are last."""
     whole = [x.score for x in trials if x.outcome.changed is not None]
     near = ALIKE * min(whole, default=math.inf)
 

@@ -26,7 +26,7 @@ def coordinates(joint: Joint) -> list[tuple[str, str]]:
 
 
 def speeds(joint: Joint) -> list[tuple[str, str]]:
-    """(kind, short name) of every speed beta of a joint; its rates and forces go with them."""
+    """(kind, short name) of every speed beta of a joint, which also applies to its rate and force."""
     found: list[tuple[str, str]] = []
     for group in joint.groups:
         if group.kind == layout.SCREWS:

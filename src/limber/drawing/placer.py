@@ -12,7 +12,7 @@ from limber.dynamics.kinematics import pose
 
 
 class Placer:
-    """The frames of the bodies of a system for pictures that move, its deformation scaled as in `geometry`."""
+    """The frames of the bodies of a system for animated pictures, with scaled deformation as in `geometry`."""
 
     def __init__(self, system: System):
         self.system = system
@@ -45,7 +45,7 @@ class Placer:
     def node(
         self, frame: tuple[Array, Array], body: str, node: int | None, q: Array, scale: float = 1.0
     ) -> tuple[Array, Array]:
-        """(R, p) of a node of a body whose frame is there."""
+        """(R, p) of a node of a body with the given frame."""
         if node is None:
             return frame
         R, p = frame

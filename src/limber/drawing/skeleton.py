@@ -32,11 +32,11 @@ SEEN = 0.05
 
 @dataclass(frozen=True, eq=False)
 class Ribs:
-    """Bars across a body that twists, so that one sees it: they turn with the body where they are.
+    """Bars across a body that make its twist visible: they rotate with the body.
 
-    points : (r,) the points in their middle.
+    points : (r,) the points at their middle.
     half : (r, 3) from there to one end, undeformed.
-    along : (r, 3) the direction of the body there, about which it twists.
+    along : (r, 3) the local direction of the body, about which it twists.
     """
 
     points: np.ndarray
@@ -46,14 +46,14 @@ class Ribs:
 
 @dataclass(frozen=True, eq=False)
 class Skeleton(Shaped):
-    """The drawing of one body: p points with their shapes, edges (e, 2) between.
+    """The drawing of one body: p points with their shapes, and edges (e, 2) between them.
 
-    `nodes` maps node numbers to points; `centre` is the point at the mass centre of a rigid body; `ribs` show
-    how the body twists.  A body with a surface has `triangles` (t, 3), and lines on it where it ends or bends
-    sharply, `creases` (c, 2).  `paints` are the colours of the triangles in their order: how many, and which, where None is the
-    colour of the body.  `solid` says that its shapes are drawn in place of lines, its own and those that lead to its joints.
-    Of a body that is known by its nodes alone, as a superelement, `marks` (k,) are the points
-    at the nodes, to be drawn as dots: its edges say which nodes are near, and are no part of it.
+    `nodes` maps node numbers to points; `centre` is the point at the centre of mass of a rigid body; `ribs` show how
+    the body twists. A body with a surface has `triangles` (t, 3), and `creases` (c, 2), lines on it at its boundary and
+    at sharp bends. `paints` has the colours of the triangles in order, as counts and colours, where None is the colour
+    of the body. `solid` says that its shapes are drawn instead of lines, its own and those to its joints. For a body
+    known only by its nodes, such as a superelement, `marks` (k,) are the points at the nodes, to be drawn as dots: its
+    edges connect neighbouring nodes, and are not part of the body.
     """
 
     name: str
@@ -70,7 +70,7 @@ class Skeleton(Shaped):
     solid: bool = False
 
     def triangle_colours(self, own: str) -> Array:
-        """(t, 3) from 0 to 1: the colours of the triangles of a body of that colour, "#rrggbb"."""
+        """(t, 3) from 0 to 1: the colours of the triangles, for a body of the colour `own`, "#rrggbb"."""
         numbers = [count for count, _ in self.paints]
         found = [rgb(own if name is None else name) for _, name in self.paints]
         return np.repeat(np.reshape(found, (-1, 3)), numbers, axis=0)
@@ -79,9 +79,9 @@ class Skeleton(Shaped):
 def skeletons(
     system: System, triangles: int = TRIANGLES, closures: DrawnEnds | None = None
 ) -> dict[str, Skeleton]:
-    """The drawing of every body of a system, by name, with at most about so many triangles each.
+    """The drawing of every body of a system, by name, with at most about this number of triangles each.
 
-    closures : those whose nodes are drawn; the ones of the system unless given.
+    closures : those whose nodes are drawn; by default those of the system.
     """
     items = list(system.attachments.values())
     closures = drawn_ends(system) if closures is None else closures
@@ -270,9 +270,9 @@ def _thinned(n: int, wanted: set[int]) -> list[int]:
 
 
 def neighbours(position: Array) -> np.ndarray:
-    """The relative neighbourhood graph (e, 2): points no third one lies between.
+    """The relative neighbourhood graph (e, 2): pairs of points with no third point between them.
 
-    Along a line it is the chain of the points, on a grid the grid; it connects all points.
+    On a line it is the chain of the points, on a grid the grid; it connects all points.
     """
     n = len(position)
     if n < 2:
@@ -289,7 +289,7 @@ def neighbours(position: Array) -> np.ndarray:
 
 
 def ribs_of(points: Shapes, edges: np.ndarray, frame: bool = False) -> Ribs:
-    """The ribs of a body: at points on a line, if any of them turns about that line with the modes.
+    """The ribs of a body: at points on a line, if any of them rotates about that line with the modes.
 
     frame : whether the lines are the members of a frame, of which many may be short.
     """

@@ -30,14 +30,14 @@ INSET = 1e-9
 class PathTable(Table):
     """Torques along joint paths: a table with cubic splines between `breaks`.
 
-    breaks : (k,) the times at which the accelerations of the paths, and therefore the torques, may jump or bend,
-        including the first and the last time.  A jump is two rows next to each other, the second at the break.
+    breaks : (k,) the times at which the accelerations of the paths, and therefore the torques, may jump or have a kink,
+        including the first and the last time. A jump is two adjacent rows, the second at the break.
     """
 
     breaks: Array = field(default_factory=lambda: np.empty(0))
 
     def rows(self) -> Array:
-        """The table as `integrators.rates` reads it: time, values, slopes after and slopes before each row."""
+        """The table in the form that `integrators.rates` reads: time, values, derivatives after and before each row."""
         t, tau = self.t, self.tau
         after, before = np.zeros((2, *tau.shape))
         first = np.searchsorted(t, self.breaks[:-1])
@@ -71,10 +71,10 @@ def rigid_torques(
 ) -> PathTable:
     """The torques that move the rigid arm along `paths`, as a table for the flexible `system`.
 
-    Joints without a path stay at `q0`.  Those with a quaternion, such as the free joint of a base, have no force:
-    they start from `q0` and `v0` and move with the motion of the arm.  The table is refined in each interval between
-    breaks of the paths until the interpolation is right, halfway between any two samples, to within `tolerance` of
-    the largest torque of the joint; `Table.error` is the largest such difference.  Modal entries are zero.
+    Joints without a path stay at `q0`. Those with a quaternion, such as the free joint of a base, have no force: they
+    start from `q0` and `v0` and move with the motion of the arm. The table is refined in each interval between breaks
+    of the paths until the interpolation error, halfway between any two samples, is within `tolerance` of the largest
+    torque of the joint; `Table.error` is the largest such error. Modal entries are zero.
     """
     refuse_closures(system, "`follow` of a scenario")
     arm = _Arm(assembly.rigid().build(), system, q0, paths)
