@@ -1,7 +1,7 @@
-"""Distributions of variables: what a number between 0 and 1, drawn evenly, becomes.
+"""Distributions of variables, which map uniform numbers between 0 and 1 to values.
 
-Files and Python write a distribution in the same way, {"uniform": [0.8, 1.2]}.  Every one is given by its quantile
-function, so that all samples (random, Latin hypercube, Sobol) are made in the unit cube and mapped.
+A distribution is written in the same way in files and in Python, {"uniform": [0.8, 1.2]}. Each is defined by its
+quantile function, so all samples (random, Latin hypercube, Sobol) are made in the unit cube and mapped.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Names of variables and quantities, which are those of arrays in stores and datasets."""
+"""Names of variables and quantities, which become array names in stores and datasets."""
 
 from __future__ import annotations
 

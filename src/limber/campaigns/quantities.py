@@ -1,7 +1,7 @@
-"""Quantities of a case: numbers that are kept of its motion.
+"""Quantities of a case: numbers computed from its motion.
 
-In files and in Python a quantity is written as {"peak": {"deflection": ["link3", "tip"]}, "after": 8}: a number of
-one signal of a `Result`.  In Python it may also be any function of the `Result`.
+In files and in Python a quantity is written as {"peak": {"deflection": ["link3", "tip"]}, "after": 8}: a number
+computed from one signal of a `Result`. In Python it may also be any function of the `Result`.
 """
 
 from __future__ import annotations

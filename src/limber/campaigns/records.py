@@ -1,4 +1,6 @@
-"""The record of a study: what decides its numbers, as JSON, so that a campaign goes on only with the study it began with."""
+"""The record of a study: everything that determines its numbers, as JSON, so that a campaign resumes only with the same
+study.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a campaign came to."""
+"""The result of a campaign."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What cases came to: the rows that work units give back."""
+"""The outcomes of cases: the rows that work units return."""
 
 from __future__ import annotations
 

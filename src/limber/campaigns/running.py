@@ -1,4 +1,4 @@
-"""`campaign`: many cases of one simulation or function, drawn from distributions."""
+"""`campaign`: many cases of one simulation or function, sampled from distributions."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """How the cases of a campaign run: what its variables change, and what is kept.
 
-A `Runs` is all that a process needs to run any case.  It knows the values of all cases, and a case depends on its own
-values and its seed alone.
+A `Runs` has everything that a process needs to run any case. It has the values of all cases, and a case depends only on
+its own values and its seed.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Samples: the values of all variables in all cases.
 
-Every sample but a grid is made in the unit cube by SciPy and mapped by the quantiles of the distributions.
+Every sample except a grid is made in the unit cube by SciPy and mapped by the quantiles of the distributions.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How much each variable has to do with a quantity: Sobol indices, or rank correlations."""
+"""The sensitivity of a quantity to each variable: Sobol indices, or rank correlations."""
 
 from __future__ import annotations
 

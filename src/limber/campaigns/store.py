@@ -1,8 +1,8 @@
 """The rows of a campaign on disk, in a Zarr group that any Zarr reader opens.
 
-Every array has one chunk for each work unit.  A chunk appears whole or not at all, and that of `status` is written last: a
-work unit is finished if its status is there.  So a campaign that is killed at any moment has lost nothing that was
-finished, and begins again with what was not.
+Every array has one chunk for each work unit. A chunk is written completely or not at all, and that of `status` is
+written last: a work unit is finished if its status is there. A campaign that is killed at any moment therefore loses no
+finished work, and resumes with the rest.
 """
 
 from __future__ import annotations

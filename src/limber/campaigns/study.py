@@ -1,4 +1,4 @@
-"""Studies: a simulation or a function, what varies in it, how cases are chosen and what is kept of them."""
+"""Studies: a simulation or a function, what varies in it, how cases are sampled and what is kept of them."""
 
 from __future__ import annotations
 

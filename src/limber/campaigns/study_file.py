@@ -1,4 +1,4 @@
-"""Study files: a scenario, what varies in it, how cases are chosen and what is kept of them."""
+"""Study files: a scenario, what varies in it, how cases are sampled and what is kept of them."""
 
 from __future__ import annotations
 

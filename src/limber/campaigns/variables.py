@@ -1,4 +1,4 @@
-"""Variables of a campaign: what is drawn, and what it sets.
+"""Variables of a campaign: what is sampled, and what it sets.
 
 A variable sets a parameter of the model (`System.parameters`), or an entry of the scenario file, by its own name; or it
 sets or scales several of them under a name of its own.

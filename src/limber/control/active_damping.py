@@ -1,21 +1,22 @@
-r"""Active damping: joints held by proportional and derivative control, and vibrations damped by torques besides.
+r"""Active damping: PD control of the joints, with additional torques that damp vibrations.
 
-About a configuration, with x = [dq, dv] and the torques u of the joints, the system under PD control is x' = A x + B u.  Two laws
-add to u what damps its chosen vibrations:
+About a configuration, with x = [dq, dv] and the joint torques u, the system under PD control is x' = A x + B u. Two
+laws add a part of u that damps the chosen vibrations:
 
-    modal   u = -k W^T x.  The columns of W span the left invariant subspace of the chosen pairs of eigenvalues, so that
-            z = W^T x has z' = L z + W^T B u.  k moves these pairs to the damping ratio that is asked for, at the same distance from
-            zero, and all other eigenvalues stay where they are (Simon & Mitter, Information and Control 13 (1968) 316).
-    ppf     positive position feedback (Fanson & Caughey, AIAA J. 28 (1990) 717): from modal displacements y of the vibrations with
-            joints on their springs kp, filters of second order
+    modal   u = -k W^T x.  The columns of W span the left invariant subspace of the chosen pairs of eigenvalues, so
+            z = W^T x has z' = L z + W^T B u.  k moves these pairs to the requested damping ratio, at the same distance
+            from zero, and all other eigenvalues stay unchanged (Simon & Mitter, Information and Control 13 (1968) 316).
+    ppf     positive position feedback (Fanson & Caughey, AIAA J. 28 (1990) 717): second-order filters of the modal
+            displacements y of the vibrations with the joints on their springs kp,
                 f'' + 2 d w_f f' + w_f^2 f = w_f^2 y,     u = P w^2 g f,    P = (Phi^T B)^+
-            with w_f = w sqrt(1 + 4 c^2), d w_f = 2 c w and g = 4 c^2 / (1 + 4 c^2).  A vibration of frequency w without damping of
-            its own and its filter then both have the damping ratio c; the static gain g is below 1.
+            with w_f = w sqrt(1 + 4 c^2), d w_f = 2 c w and g = 4 c^2 / (1 + 4 c^2).  An undamped vibration of
+            frequency w and its filter then both have the damping ratio c; the static gain g is below 1.
 
-Range     Small motions about the configuration; `modal` needs displacements and rates of the modes, `ppf` displacements alone, and
-          its torques fall off above w_f, so that modes which the model lacks are hardly excited.  Its formulas leave out kd and the
-          damping of the links, which add to c.  At most as many vibrations as there are torques with `ppf`, each of which moves all
-          of them.  `poles` are those of the loop in continuous time; `margins` tells what sampling does to it.
+Range     Small motions about the configuration.  `modal` needs displacements and rates of the modes, `ppf` only
+          displacements, and its torques roll off above w_f, so modes that the model lacks are hardly excited.  Its
+          formulas ignore kd and the damping of the links, which add to c.  `ppf` damps at most as many vibrations as
+          there are torques, each of which moves all of them.  `poles` are those of the loop in continuous time;
+          `margins` shows the effect of sampling.
 """
 
 from __future__ import annotations

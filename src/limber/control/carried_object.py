@@ -1,20 +1,23 @@
-r"""Several arms carry one object: closed loops of its pose and of the forces that squeeze it.
+r"""Several arms carry one object, with feedback of its pose and of the squeeze forces.
 
-At every sample, with the errors of the object's place and orientation (as a rotation vector) e and of its velocity r, world axes,
+At every sample, with the error e of the object's position and orientation (as a rotation vector) and the error r of its
+velocity, in world axes,
 
     a = reference acceleration + kd r + kp e
-    f = wanted squeeze force + p,     p' = ki (wanted squeeze force - squeeze force)
+    f = desired squeeze force + p,     p' = ki (desired squeeze force - squeeze force)
     torques = those of least weighted norm that give the object the acceleration a and the squeeze force f  (`lb.share_load`)
               + joint_damping D (w - v)
 
-where D is the diagonal of the mass matrix and w are the joint speeds of least kinetic energy with which the object moves as it should, so that, with an exact rigid model, pose errors obey e'' + kd e' + kp e = 0, and the force is held although the model is not exact
-(Siciliano & Khatib, Springer Handbook of Robotics, 2nd ed., chapter 39; hybrid of motion and internal force).
+where D is the diagonal of the mass matrix, and w are the joint speeds of least kinetic energy with which the object
+moves as desired. With an exact rigid model, pose errors therefore obey e'' + kd e' + kp e = 0. The integral holds the
+force even if the model is not exact (Siciliano & Khatib, Springer Handbook of Robotics, 2nd ed., chapter 39; hybrid of
+motion and internal force).
 
-Range     Torques are those of a rigid model: where arms or object bend, it is their rigid twin, brought to the measured joints
-          and object as well as its closures allow.  kp and kd must then keep the loop well below the lowest frequency of the
-          held object.  The squeeze force is that just before the torques change.  Without sensors in the loop, it and the state
-          are exact; with sensors they come from the joints of the arms and from force-torque sensors inboard of the hands
-          (`grips`).
+Range     The torques are those of a rigid model.  If arms or object bend, it is their rigid twin, brought to the
+          measured joints and object as well as its closures allow; kp and kd must then keep the loop well below the
+          lowest frequency of the held object.  The squeeze force is that just before the torques change.  Without
+          sensors in the loop, the force and the state are exact; with sensors they come from the joints of the arms
+          and from force-torque sensors inboard of the hands (`grips`).
 """
 
 from __future__ import annotations

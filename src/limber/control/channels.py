@@ -1,12 +1,12 @@
-"""Inputs and outputs of linear models, as they are written: tuples that begin with a kind.
+"""The notation for inputs and outputs of linear models: tuples that begin with a kind.
 
     "link1"                                   the joint of a body: its torque as an input, its coordinates as an output
     ("torque", "link1", 0)                    one speed of it
     ("force", "link2", "tip", "y")            one axis of a force at a node
     ("position", "link2", "tip")              all three axes
 
-A tuple has the kind, the names that the kind needs, and, if only one component is meant, that component.  Lists serve as
-well as tuples, so that files and command lines can have them.
+A tuple has the kind, the names that the kind needs, and, to select one component, that component. Lists are accepted
+too, for files and command lines.
 """
 
 from __future__ import annotations

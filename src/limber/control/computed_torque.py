@@ -1,17 +1,17 @@
-r"""Computed torque: a model turns the accelerations that joints should have into torques.
+r"""Computed torque: a model converts desired joint accelerations into torques.
 
-At every sample, with the errors e of positions and r of speeds of the joints,
+At every sample, with the errors e of the positions and r of the speeds of the joints,
 
     a = reference acceleration + kd r + kp e
-    torque = what the model needs for these accelerations
+    torque = the torque that the model needs for these accelerations
 
-so that in between the errors would obey e'' + kd e' + kp e = 0 (Siciliano et al., Robotics, 8.5.2).  Two models are there:
+so that the errors obey e'' + kd e' + kp e = 0 (Siciliano et al., Robotics, 8.5.2). There are two models:
 
     rigid      undeformed bodies: joint rows of M(q) a + bias(q, v), all modes at zero
-    flexible   hybrid dynamics: joints accelerate by a, and the modes move as the forces on them make them
+    flexible   hybrid dynamics: the joints accelerate by a, and the modes move freely under the forces on them
 
-With the flexible model, joints follow exactly, whatever the links do, and the links vibrate as if their joints were held: what
-damps that is their own damping.  The modes must be known, exactly or from an observer.
+With the flexible model the joints follow exactly, and the links vibrate as if their joints were clamped: only their own
+damping damps this vibration. The modes must be known, exactly or from an observer.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Loops of a plant and a controller, continuous or sampled.
 
-The controller gives u = K y, with its sign: negative feedback has negative gains in it.  With plant (A, B, C, D) and controller
-(Ak, Bk, Ck, Dk), commands are u = P r + w, where r is what the controller answers, P = diag(p) holds the factors of the
-loops (1 closed, 0 open), and
+The controller gives u = K y, including the sign: negative feedback has negative gains. With plant (A, B, C, D) and
+controller (Ak, Bk, Ck, Dk), commands are u = P r + w, where r is the output of the controller, P = diag(p) holds the
+factors of the loops (1 closed, 0 open), and
 
     r = (1 - Dk D P)^{-1} (Dk C x + Ck xk + Dk D w)
 """

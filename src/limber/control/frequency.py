@@ -2,9 +2,9 @@
 
     G(s) = D + C (s I - A)^{-1} B,    s = i omega, or exp(i omega dt) of a sampled model
 
-A is balanced and brought to complex Schur form Z U Z^H once.  Each frequency then takes one back substitution with the
-triangle s I - U, which runs over all frequencies at once: n^2 (m + p) / 2 operations a frequency, exact at each of them,
-also where A cannot be diagonalized, as with rigid-body modes.
+A is balanced and brought to complex Schur form Z U Z^H once. Each frequency then takes one back substitution with the
+triangle s I - U, which runs over all frequencies at once: n^2 (m + p) / 2 operations per frequency. The result is exact
+at each frequency, even if A cannot be diagonalized, as with rigid-body modes.
 """
 
 from __future__ import annotations

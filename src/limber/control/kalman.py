@@ -1,21 +1,21 @@
-r"""Kalman filters: the state of a system, modes included, from encoders, tachometers, gyros and strain gauges.
+r"""Kalman filters: the state of a system, including modes, from encoders, tachometers, gyros and strain gauges.
 
-With the error x = [dq, dv] of the state, along `lb.integrate`, its covariance P, and from one sample to the next
+The error of the state, along `lb.integrate`, is x = [dq, dv], with the covariance P. From one sample to the next,
 
     x <- Phi x + w,    P <- Phi P Phi^T + Q,    Phi = exp(A T),    Q = integral of exp(A s) B W B^T exp(A s)^T over 0..T
 
-where A, B are those of `lb.linearize`, and W holds the densities of forces that nobody knows.  A reading y = h(q, v) + noise
+where A, B are those of `lb.linearize`, and W holds the densities of unknown forces. A reading y = h(q, v) + noise
 corrects the state by
 
     S = H P H^T + R,    G = P H^T S^-1,    x = G (y - h),    P <- (1 - G H) P (1 - G H)^T + G R G^T
 
-(Joseph's form; Bar-Shalom, Li & Kirubarajan, Estimation with Applications, 5.2 and 10.3).  The linear filter has A, B and H of one
-state; the extended one takes them anew at every estimate, which moves by
+(Joseph form; Bar-Shalom, Li & Kirubarajan, Estimation with Applications, 5.2 and 10.3). The linear filter uses A, B and
+H at one state; the extended filter recomputes them at every estimate, which it propagates by
 
     x(T) = x + T phi_1(A T) f(x),    phi_1(z) = (e^z - 1) / z
 
-(exponential Rosenbrock-Euler: of second order, and stable for modes of any frequency).  Where the delay of the loop is no multiple of the
-sample time, two commands act between two samples, and the filter counts with the mean of them over time.
+(exponential Rosenbrock-Euler: second order, and stable for modes of any frequency). If the delay of the loop is not a
+multiple of the sample time, two commands act between two samples, and the filter uses their time average.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ At every sample, with the errors e = reference - position and r = reference spee
     d  <-  a d + (1 - a) r,         a = exp(-T / filter_time)
     torque = kp e + i + kd d + feedforward
 
-Where no sensor gives the speed, r is (e - e of the last sample) / T.  The integral stands still while the torque is at its
+If no sensor measures the speed, r is (e - e of the last sample) / T. The integral is frozen while the torque is at its
 limit and the error would push it further (conditional integration; Astrom & Hagglund, Advanced PID Control, 3.5).
 """
 

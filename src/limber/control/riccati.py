@@ -2,13 +2,13 @@ r"""The discrete algebraic Riccati equation of regulators and filters.
 
     X = A^T X A - A^T X B (R + B^T X B)^-1 B^T X A + Q
 
-Its stabilizing solution comes from the Schur form of a matrix pencil (`scipy.linalg.solve_discrete_are`).  Where weights or variances
-are many powers of ten apart, the Schur form cannot be ordered, and doubling takes over (Chu, Fan, Lin & Wang, International Journal of
-Control 77, 2004, 767-788):
+Its stabilizing solution comes from the Schur form of a matrix pencil (`scipy.linalg.solve_discrete_are`). If weights or
+variances differ by many powers of ten, the Schur form cannot be ordered, and a doubling algorithm is used (Chu, Fan,
+Lin & Wang, International Journal of Control 77, 2004, 767-788):
 
     A <- A W A,    G <- G + A W G A^T,    X <- X + A^T X W A,    W = (1 + G X)^-1,    from  G = B R^-1 B^T,  X = Q
 
-One step of it has the effect of as many samples as all steps before.
+Each step covers as many samples as all previous steps together.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Environments of Gymnasium; importing this module registers them.
+"""Gymnasium environments; importing this module registers them.
 
     import gymnasium
     import limber.exchange.gym

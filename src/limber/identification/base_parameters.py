@@ -1,11 +1,14 @@
-r"""Linear equations of inverse dynamics in the inertias of rigid bodies and in numbers of joints, and their base parameters.
+r"""Inverse dynamics as linear equations in the inertias of rigid bodies and in joint parameters, and their base
+parameters.
 
 Solves    tau = tau(model) + Y(q, v, vdot) (p - p(model))
-          p has ten numbers of each body, its mass, its first moments m c and its inertia about the origin of its frame, and
-          numbers of joints: armature, damping, friction, stiffness
-Computes  Y, column by column: the slope of inverse dynamics by each number, which is inverse dynamics with a unit in its place
-Base      Only some columns are independent.  The others are combinations of them, Y_d = Y_b K, so that torques tell
-          p_b + K p_d and no more (Gautier & Khalil 1990).  Random states of the model give K: it does not depend on data.
+          p has ten numbers for each body, its mass, its first moments m c and its inertia about the origin of its
+          frame, and joint parameters: armature, damping, friction, stiffness
+Computes  Y, column by column: the derivative of inverse dynamics with respect to each number, which is inverse dynamics
+          with a unit in its place
+Base      Only some columns are independent.  The others are combinations of them, Y_d = Y_b K, so torques determine
+only
+          p_b + K p_d (Gautier & Khalil 1990).  Random states of the model give K, which does not depend on data.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-r"""Collocation of linear equations of second order, udd = C(t) u + E(t) ud + B(t).
+r"""Collocation of linear second-order equations, udd = C(t) u + E(t) ud + B(t).
 
-Gauss      the points of a given number that follow oscillations best
-Radau      points that end at the end of an interval: what decays fast is gone there, however long the interval is
-Cost       of an interval with s points: s n linear equations for n freedoms
+Gauss      the points that, for a given number, follow oscillations best
+Radau      points that include the end of the interval: fast decaying parts are gone there, however long the interval is
+Cost       of an interval with s points: s n linear equations for n degrees of freedom
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
-r"""Rigid-body inertias that some distribution of mass has.
+r"""Physically consistent rigid-body inertias: those that some mass distribution has.
 
-The pseudo-inertia of a body, J = [[S, m c], [m c^T, m]] with S = tr(I)/2 - I, is linear in the ten numbers p of the body, and it is
-positive definite for every distribution of mass in space, and only for these (Wensing, Kim & Slotine 2018).
+The pseudo-inertia of a body, J = [[S, m c], [m c^T, m]] with S = tr(I)/2 - I, is linear in the ten numbers p of the
+body, and it is positive definite if and only if p belongs to a mass distribution in space (Wensing, Kim & Slotine
+2018).
 
 Solves    min over p of 1/2 |R (W p - b)|^2 + 1/2 |pull (p - start)|^2 - weight (sum log det J + sum log joint numbers)
-          for weights that fall to almost nothing: a convex problem at each
-How       Newton's method with steps from linear least squares, -log det J having the second derivative B^T B and the first one
-          -B^T vec(1), where B dp = vec(L^-1 dJ L^-T) with J = L L^T
+          for weights that decrease almost to zero: a convex problem at each
+How       Newton's method with steps from linear least squares; -log det J has the second derivative B^T B and the first
+          derivative -B^T vec(1), where B dp = vec(L^-1 dJ L^-T) with J = L L^T
 """
 
 from __future__ import annotations

@@ -1,13 +1,14 @@
-r"""Which motion tells most about parameters: finite Fourier series of joint coordinates.
+r"""Optimal excitation: joint motions, as finite Fourier series, that determine parameters best.
 
     theta(t) = theta_0 + sum_k a_k (sin k w t) + b_k (1 - cos k w t),    w = 2 pi / duration
 
-with theta' = theta'' = 0 at the start (Swevers, Ganseman et al., 1997, who have no such start).
-Solves    max over a, b of log det F ("D") or -log trace F^-1 ("A"), F the exact Fisher information of the sensors' readings,
-          within limits of position, speed and acceleration, which hold at all times, and of torque, which the search holds at
-          the times of the readings; motions that exceed it between them are made shorter
-How       SciPy's SLSQP; F is exact, and its slopes by the coefficients are differences
-Cost      an iteration takes one evaluation of the slopes of all readings for each coefficient
+with theta' = theta'' = 0 at the start (Swevers, Ganseman et al., 1997, without this condition).
+Solves    max over a, b of log det F ("D") or -log trace F^-1 ("A"), F the exact Fisher information of the sensors'
+readings,
+          within limits of position, speed and acceleration, which hold at all times, and of torque, which the search
+          enforces at the times of the readings; motions that exceed it in between are scaled down
+How       SciPy's SLSQP; F is exact, and its derivatives with respect to the coefficients are differences
+Cost      an iteration takes one evaluation of the derivatives of all readings for each coefficient
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ PIECES = 24
 STEP = 1e-4
 #: The first motion has this part of what limits allow.
 FIRST = 0.9
-#: A motion with too large a torque becomes shorter so many times, each time in proportion to it and at least so much.
+#: A motion with too large a torque is scaled down up to this many times, in proportion to the excess and at least by this factor.
 SHORTENED, SHORTER = 20, 1.01
 #: What may be limited.
 LIMITS = ("position", "speed", "acceleration", "torque")

@@ -1,4 +1,4 @@
-"""What experiments would tell about parameters, before anything is measured."""
+"""Prediction of what experiments determine about parameters, before anything is measured."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Experiments: what was done to a system, and what sensors read."""
+"""Experiments: the loads on a system, and the readings of its sensors."""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@ r"""Parameters from measured transfer functions.
 
 Solves    min over p of sum |H(i w; p) - H_measured|^2 / variance,    H = D + C (i w - A)^{-1} B
 Slopes    dH = dD + dC X + Y dA X + Y dB,    X = (i w - A)^{-1} B,  Y = C (i w - A)^{-1}
-          A, B, C, D are those of `lb.linearize`, and their slopes by the parameters are exact too (`linear_slopes`).
+          A, B, C, D are those of `lb.linearize`, and their derivatives with respect to the parameters are exact too
+          (`linear_slopes`).
 Variance  of the real and the imaginary part of H with the coherence g^2 and n averages: |H|^2 (1 - g^2) / (2 n g^2)
           (Bendat & Piersol, Random Data, 9.2)
 """

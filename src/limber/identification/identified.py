@@ -1,4 +1,4 @@
-"""What an identification found."""
+"""The result of an identification."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""What readings tell: Fisher information, covariance, and the combinations of unknowns that are known or not.
+"""Fisher information, covariance, and the combinations of unknowns that readings determine or not.
 
-With the slopes J of the weighted residuals by the scaled unknowns, the Fisher information is F = J^T J, and the covariance of the
-best estimate is F^-1.  The right singular vectors of J are combinations of the unknowns whose estimates are independent of each
-other, each with the standard error 1 / (its singular value).
+With the derivatives J of the weighted residuals with respect to the scaled unknowns, the Fisher information is F = J^T
+J, and the covariance of the best estimate is F^-1. The right singular vectors of J are combinations of the unknowns
+whose estimates are uncorrelated, each with the standard error 1 / (its singular value).
 """
 
 from __future__ import annotations

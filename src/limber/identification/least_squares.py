@@ -1,7 +1,7 @@
-"""Least-squares problems of identification: residuals and their slopes by the scaled unknowns z.
+"""Least-squares problems of identification: residuals and their derivatives with respect to the scaled unknowns z.
 
-z has, one after the other, the sought numbers of the model, and other unknowns that are not of interest by themselves.
-Residuals are (model - reading) / standard deviation of every reading, channel by channel; then those of priors.
+z has the unknown numbers of the model, followed by nuisance parameters. The residuals are (model - reading) / standard
+deviation of every reading, channel by channel, followed by those of the priors.
 """
 
 from __future__ import annotations

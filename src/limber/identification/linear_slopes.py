@@ -1,11 +1,12 @@
-"""Linear models of systems at rest, with their exact slopes by numbers of the model.
+"""Linear models of systems at rest, with their exact derivatives with respect to numbers of the model.
 
-Joints are held where they are by constant torques, and modes may be in static balance.  Both follow the number p: along it,
+Constant torques hold the joints, and modes may be in static equilibrium. Both follow the number p: along it,
 
-    modes in balance   q_m' = -K_mm^{-1} f_m',     held joints   tau_j' = f_j' + K_jm q_m',
+    modes in equilibrium   q_m' = -K_mm^{-1} f_m',     held joints   tau_j' = f_j' + K_jm q_m',
 
-with f' the slope of inverse dynamics by p at rest, and K that by q.  A and B are slopes of forward dynamics along x and u, and
-their own slopes along p are mixed second derivatives (`mixed_slopes`).  C and D follow from those and from the Jacobians of nodes.
+where f' is the derivative of inverse dynamics with respect to p at rest, and K that with respect to q. A and B are
+derivatives of forward dynamics along x and u, and their own derivatives along p are mixed second derivatives
+(`mixed_slopes`). C and D follow from those and from the Jacobians of nodes.
 """
 
 from __future__ import annotations

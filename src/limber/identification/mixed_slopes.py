@@ -1,8 +1,8 @@
 """Exact mixed second derivatives of the functions of the state: along many directions, and along one more.
 
-The kernel runs once as plain Python on dual numbers a + b e, e^2 = 0, whose parts are complex.  b has one number for each of the
-many directions.  Imaginary parts are STEP times the slopes along the one direction, as in `control.kernel_slopes`, so that the
-imaginary part of b is the mixed second derivative: nothing is cut off, and nothing cancels.
+The kernel runs once as plain Python on dual numbers a + b e, e^2 = 0, whose parts are complex. b has one number for
+each of the many directions. Imaginary parts are STEP times the derivatives along the one direction, as in
+`control.kernel_slopes`, so the imaginary part of b is the mixed second derivative, without truncation or cancellation.
 """
 
 from __future__ import annotations

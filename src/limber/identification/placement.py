@@ -1,10 +1,11 @@
-r"""Which sensors tell most about parameters: a choice of a few among candidates.
+r"""Sensor placement: the choice of the few candidates that determine parameters best.
 
-Solves    max over choices of log det F ("D"), or min of trace F^-1 ("A"),    F = sum of the Fisher informations of the chosen
+Solves    max over choices of log det F ("D"), or min of trace F^-1 ("A"),    F = sum of the Fisher informations of the
+chosen
 Given     experiments, and sensors with their noise
-How       one sensor after the other, each the one that helps most, then exchanges of one for another as long as they help
+How       sensors are added one at a time, each the best one, then exchanged one for another as long as that helps
           (Fedorov; Atkinson, Donev & Tobias, Optimum Experimental Designs, 12)
-Cost      one evaluation of all slopes; the choice itself takes milliseconds
+Cost      one evaluation of all derivatives; the choice itself takes milliseconds
 """
 
 from __future__ import annotations

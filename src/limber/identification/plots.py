@@ -1,4 +1,4 @@
-"""Pictures of identifications, in the look of all figures (`limber.plotting.style`)."""
+"""Figures of identifications, in the common style (`limber.plotting.style`)."""
 
 from __future__ import annotations
 

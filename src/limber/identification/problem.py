@@ -1,6 +1,6 @@
 """The least-squares problem of readings over time.
 
-Unknowns besides numbers of the model are the unknown entries of each start, and the unknown biases.
+The unknowns other than numbers of the model are the unknown entries of each initial state, and the unknown biases.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What sensors read along a motion, exactly, with slopes by the unknowns.
+"""Exact sensor readings along a motion, with derivatives with respect to the unknowns.
 
-Each sensor of `limber.control` that is a function of the motion has one entry here: its clean reading, of which `Sensor.reader`
-gives one instant at a time, for all times at once and with slopes.  Slopes come from the kernels by complex steps
-(`control.kernel_slopes`).
+Each sensor of `limber.control` that is a function of the motion has one entry here: its reading without noise, which
+`Sensor.reader` gives for one instant, for all times at once and with derivatives. The derivatives come from the kernels
+by complex steps (`control.kernel_slopes`).
 """
 
 from __future__ import annotations

@@ -1,12 +1,14 @@
-r"""Motions of a system with their slopes by unknown numbers: the variational equations along a simulated motion.
+r"""Motions of a system with their derivatives with respect to unknowns: the variational equations along a simulated
+motion.
 
 Solves    udd = C(t) u + E(t) ud + B(t),    C = dvdot/dq + dvdot/dv W - Wdot,  E = dvdot/dv - W,  B = dvdot/dp
           u = dq along `lb.integrate`;  dv = ud + W u, with W = w x for speeds w that are not rates of coordinates
-Given     what acts on the system, the numbers of the model and the directions of the initial state that are unknown
-Computes  q, v, vdot at the wanted times, and their slopes
-How       `simulate` gives the states at the Gauss points of every interval; `derivatives` gives C, E and B there, all at once
+Given     the loads on the system, the unknown numbers of the model and the unknown directions of the initial state
+Computes  q, v, vdot at the required times, and their derivatives
+How       `simulate` gives the states at the Gauss points of every interval; `derivatives` gives C, E and B there, all
+at once
           and exact to rounding; Gauss collocation, of order six to sixteen, gives u and ud at the ends of the intervals.
-          With friction, stops or strong dampers, the points are those of Radau, and intervals are halved as they need it
+          With friction, stops or strong dampers, Radau points are used, and intervals are halved as needed
 Cost      of an interval with s Gauss points: s evaluations of `derivatives`, and s nv linear equations
 """
 

@@ -1,4 +1,4 @@
-"""The solution of a least-squares problem of identification, and what it tells."""
+"""The solution of a least-squares problem of identification, and its diagnostics."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""What is to be identified: numbers of the model with starts, bounds and priors, in scaled variables.
+"""The unknowns of an identification: numbers of the model with initial guesses, bounds and priors, in scaled variables.
 
-A positive number p, such as a mass or a stiffness, is sought as z = log(p / start), every other one as z = (p - start) / scale.
+A positive number p, such as a mass or a stiffness, is estimated as z = log(p / start), every other one as z = (p -
+start) / scale.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""Whether residuals are white noise: autocorrelation, and the test of Ljung and Box (1978).
+"""Tests whether residuals are white noise: autocorrelation, and the test of Ljung and Box (1978).
 
     Q = n (n + 2) sum_k r_k^2 / (n - k),    k = 1 .. m
 
-has nearly the distribution chi^2 with m freedoms if the residuals are white; of few residuals, large values are more frequent.
+is approximately chi^2 distributed with m degrees of freedom if the residuals are white; with few residuals, large
+values are more frequent.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What all actuators have in common: they turn commands into generalized forces.
+"""The common part of actuators, which turn commands into generalized forces.
 
-An actuator is a description.  `drive(system)` makes what it is during one run, a `Drive`.  Times of drives count from the
-start of the run, those at which actuators fail are times of the simulation, as those of sensors are.
+An actuator is a description. `drive(system)` makes the object that acts during one run, a `Drive`. Times of drives
+count from the start of the run; failure times of actuators are simulation times, like those of sensors.
 """
 
 from __future__ import annotations

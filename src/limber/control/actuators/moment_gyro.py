@@ -1,4 +1,4 @@
-"""Control-moment gyros: a rotor at constant speed in a gimbal that is turned."""
+"""Control moment gyros: a rotor at constant speed in a gimbal that is turned."""
 
 from __future__ import annotations
 

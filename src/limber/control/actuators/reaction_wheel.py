@@ -1,4 +1,4 @@
-"""Reaction wheels: bodies that turn against the one they sit on."""
+"""Reaction wheels: bodies that spin against the body that carries them."""
 
 from __future__ import annotations
 

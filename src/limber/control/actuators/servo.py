@@ -1,17 +1,19 @@
-r"""Servos: a motor with its current loop and its gear on a joint of one speed.
+r"""Servos: a motor with its current loop and its gear on a joint with one speed.
 
-The command is the torque at the joint.  It is cut to the limit, and changes no faster than `torque_rate`.  The current loop
-follows it with a first-order lag, in closed form between samples.  At the joint speed v the torque is then cut to what
+The command is the torque at the joint. It is clipped to the limit, and changes no faster than `torque_rate`. The
+current loop follows it with a first-order lag, in closed form between samples. At the joint speed v the torque is then
+limited by
 
-    the voltage leaves,     |torque + N^2 k^2 eta / R v| <= N k eta U / R,      N the ratio, k the torque constant, R the
-                                                                                resistance, U the voltage, eta the efficiency,
-    the power allows,       |torque v| <= power
+    the voltage,     |torque + N^2 k^2 eta / R v| <= N k eta U / R,      N the ratio, k the torque constant, R the
+                                                                         resistance, U the voltage, eta the efficiency,
+    the power,       |torque v| <= power
 
-which the integrator does at every evaluation.
+which the integrator applies at every evaluation.
 
-The rotor and the friction are physics of the joint, where the equations of motion have them: `fitted(joint)` gives the
-joint with armature = N^2 J, damping and friction, and a servo with a rotor is refused on a joint with another armature.  A run
-of the loop may have other numbers there (parameters of `simulate`), as a plant that is not known exactly has.
+The rotor and the friction are physics of the joint, where they enter the equations of motion: `fitted(joint)` returns
+the joint with armature = N^2 J, damping and friction, and a servo with a rotor is rejected on a joint with a different
+armature. A run of the loop may have other values there (parameters of `simulate`), to represent a plant that is not
+known exactly.
 """
 
 from __future__ import annotations

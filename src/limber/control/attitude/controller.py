@@ -1,17 +1,18 @@
 r"""Attitude control of a floating system by quaternion feedback.
 
-At every sample, with the desired attitude, rate w_d and acceleration a_d, the turn R_e of the body from there, twice its vector part
-e = 2 sign(scalar) vector in body axes, the rate w, and the momentum h of wheels or gyros,
+Given the desired attitude, rate w_d and acceleration a_d, the rotation R_e of the body from the desired attitude, twice
+its vector part e = 2 sign(scalar) vector in body axes, the rate w, and the momentum h of wheels or gyros, the
+controller computes at every sample
 
     r = w - R_e^T w_d
     i <- i + T e / integral_time
     feedback = filters(-J (bandwidth^2 (e + i) + 2 damping bandwidth r))
     torque = feedback + J (R_e^T a_d - r x R_e^T w_d) + w x (J w + h)
 
-where J is the inertia of the undeformed system about its mass centre (Wie, Weiss & Arapostathis, Quaternion feedback regulator
-for spacecraft eigenaxis rotations, 1989).  Errors of a rigid body decay with the natural frequency `bandwidth` and the
-ratio `damping`, about the eigen-axis.  The torque is made by wheels, moment gyros or thrusters (`allocation`).  While momentum is
-unloaded, thrusters add a torque, which wheels take over.
+where J is the inertia of the undeformed system about its centre of mass (Wie, Weiss & Arapostathis, Quaternion feedback
+regulator for spacecraft eigenaxis rotations, 1989). Errors of a rigid body decay about the eigenaxis with the natural
+frequency `bandwidth` and the damping ratio `damping`. Wheels, moment gyros or thrusters produce the torque
+(`allocation`). While momentum is unloaded, thrusters add a torque, which the wheels counteract.
 """
 
 from __future__ import annotations

@@ -1,17 +1,18 @@
 r"""Attitude and rate of a hub from a star tracker and a gyro: a multiplicative extended Kalman filter.
 
-The state is the attitude, a unit quaternion, and the bias b of the gyro.  With the error x = [rotation in body axes, error of b],
-and the rate w = reading of the gyro - b,
+The state is the attitude, a unit quaternion, and the gyro bias b. With the error x = [rotation in body axes, error of
+b], and the rate w = reading of the gyro - b,
 
-    attitude <- attitude turned by w T
+    attitude <- attitude rotated by w T
     Phi = [[exp(-[w x] T), -T], [0, 1]],    Q = [[n^2 T + u^2 T^3 / 3, -u^2 T^2 / 2], [-u^2 T^2 / 2, u^2 T]]
 
-for a gyro of the noise density n whose bias walks by u (Lefferts, Markley & Shuster, Kalman filtering for spacecraft attitude
-estimation, 1982; Farrenkopf's Q).  A reading of the star tracker differs from the attitude by a small rotation, of which the
-gain of the filter is taken.  A reading that arrives late is turned on by the rate meanwhile.
+for a gyro with the noise density n and the bias random walk u (Lefferts, Markley & Shuster, Kalman filtering for
+spacecraft attitude estimation, 1982; Farrenkopf's Q). A reading of the star tracker differs from the attitude by a
+small rotation, which is multiplied by the filter gain. A reading that arrives late is propagated by the rate to the
+present time.
 
-For margins the filter is a linear one: its gains are those after a long time, and a star tracker that is slower than the loop
-counts as one that is read at every sample with as much more noise, so that it corrects as much in a second.
+For margins the filter is linear: its gains are the steady-state gains, and a star tracker slower than the loop is
+replaced by one that is read at every sample, with noise increased such that it corrects as much per second.
 """
 
 from __future__ import annotations

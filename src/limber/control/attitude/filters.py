@@ -3,9 +3,9 @@ r"""Filters that keep an attitude loop from exciting the modes of a spacecraft.
     notch       (s^2 + 2 depth width w s + w^2) / (s^2 + 2 width w s + w^2)
     low pass    w^2 / (s^2 + 2 damping w s + w^2)
 
-A notch takes the loop gain away at one mode, over a band of 2 width w; a low pass rolls it off at all modes above w (gain
-stabilization).  Both cost phase below w: about 2 width W / w and 2 damping W / w radians at a frequency W well below w.  A
-program runs them by the trapezoidal rule, with s = w / tan(w T / 2) (z - 1) / (z + 1), so that w stays where it is.
+A notch removes the loop gain at one mode, over a band of 2 width w; a low pass attenuates all modes above w (gain
+stabilization). Both cost phase below w: about 2 width W / w and 2 damping W / w radians at a frequency W well below w.
+They are discretized by the trapezoidal rule with s = w / tan(w T / 2) (z - 1) / (z + 1), which preserves w.
 """
 
 from __future__ import annotations

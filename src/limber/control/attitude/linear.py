@@ -1,4 +1,4 @@
-"""The linear model of a floating system as an attitude loop sees it."""
+"""The linear model of a floating system for an attitude loop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Momentum management: wheels that have stored too much are unloaded by thrusters."""
+"""Momentum management: thrusters unload wheels that have stored too much momentum."""
 
 from __future__ import annotations
 

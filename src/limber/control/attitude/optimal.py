@@ -1,14 +1,15 @@
-r"""Optimal attitude control: the panels are part of the state that is fed back.
+r"""Optimal attitude control: the feedback includes the state of the panels.
 
-With the sampled model x[k + 1] = Phi x[k] + Gamma u[k], y = C x of small rotations, rates and modes (`attitude_model`), commands on
-their way included, and the readings y = [error of the attitude, error of the rate], at every sample
+The sampled model x[k + 1] = Phi x[k] + Gamma u[k], y = C x describes small rotations, rates and modes
+(`attitude_model`), and includes pending commands. With the readings y = [error of the attitude, error of the rate], at
+every sample
 
     x <- x + L (y - C x)
     feedback = -K x
-    x <- Phi x + Gamma (feedback + torque of the motion) - what the rigid body does by the motion itself
+    x <- Phi x + Gamma (feedback + torque of the motion) - response of the rigid body to the motion itself
 
-K minimizes the sum of |rotation|^2 / rotation^2 + v^T M v / (2 energy) + |torque|^2 / torque^2, v the rates of the modes, and L is that
-of the steady Kalman filter.
+K minimizes the sum of |rotation|^2 / rotation^2 + v^T M v / (2 energy) + |torque|^2 / torque^2, where v are the rates
+of the modes, and L is the gain of the steady-state Kalman filter.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A floating system as an attitude controller sees it: rigid but for its wheels and gyros."""
+"""The rigid model of a floating system for attitude control; only its wheels and gyros move."""
 
 from __future__ import annotations
 

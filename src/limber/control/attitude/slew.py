@@ -1,4 +1,4 @@
-"""Slews: a turn from one attitude to another about one axis that stays fixed in the body, the eigen-axis."""
+"""Slews: rotations from one attitude to another about an axis that is fixed in the body, the eigenaxis."""
 
 from __future__ import annotations
 

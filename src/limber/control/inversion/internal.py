@@ -1,12 +1,12 @@
-r"""The dynamics that are left of a system while torques keep its outputs on a path.
+r"""The internal dynamics: the motion that remains while torques keep the outputs of a system on a path.
 
 Solves    M(q) vdot + bias(q, v) = B u,    y'' = y_d'' + 2 a (y_d' - y') + a^2 (y_d - y)
           for vdot and the torques u, with y'' = G(q) vdot + drift(q, v), where G v is the rate of the outputs y(q).
-          The terms in a let errors of the outputs decay, so that rounding and truncation do not add up.
+          The terms in a let errors of the outputs decay, so that rounding and truncation errors do not accumulate.
 Given     states x = [q, v] at times, in batches
-Computes  xdot = [v, vdot], and its exact slopes by x: with W = [[M, -B], [G, 0]],
-          W d[vdot; u] = -d[M vdot + bias; y'' - wanted] at fixed vdot and u
-Needs     W regular: torques act on the accelerations of the outputs at once (relative degree two)
+Computes  xdot = [v, vdot], and its exact derivatives with respect to x: with W = [[M, -B], [G, 0]],
+          W d[vdot; u] = -d[M vdot + bias; y'' - desired] at fixed vdot and u
+Needs     W regular: torques act directly on the accelerations of the outputs (relative degree two)
 """
 
 from __future__ import annotations

@@ -1,15 +1,16 @@
 r"""Stable inversion: the torques with which outputs follow a path exactly, although the system is not minimum phase.
 
-While the tip of a flexible link follows a path, what is left of the motion (`internal`) grows without bound forward in time if
-it starts at rest: the tip moves against the joint at first.  There is one motion that stays bounded, and it begins before the
-path does (Devasia, Chen & Paden, IEEE Trans. Automatic Control 41 (1996) 930).  It solves the boundary-value problem
+If the tip of a flexible link follows a path from rest, the rest of the motion (`internal`) grows without bound forward
+in time, because the tip first moves against the joint. Exactly one motion stays bounded, and it begins before the path
+does (Devasia, Chen & Paden, IEEE Trans. Automatic Control 41 (1996) 930). It solves the boundary-value problem
 
     xdot = f(t, x)                       from `before` s before the path to `after` s after it
-    L_s^T (x - x_start) = 0              at the begin: x leaves the equilibrium along directions that grow
-    L_u^T (x - x_end) = 0                at the end: x approaches the equilibrium along directions that decay
+    L_s^T (x - x_start) = 0              at the beginning: x leaves the equilibrium along growing directions
+    L_u^T (x - x_end) = 0                at the end: x approaches the equilibrium along decaying directions
 
-where L_s and L_u span the left invariant subspaces of df/dx at the equilibria for eigenvalues that decay (errors of the outputs
-among them) and that grow.  Collocation of fourth order on a mesh that adapts (`scipy.integrate.solve_bvp`), with exact slopes.
+where L_s and L_u span the left invariant subspaces of df/dx at the equilibria for decaying eigenvalues (including
+errors of the outputs) and for growing ones. The solver is fourth-order collocation on an adaptive mesh
+(`scipy.integrate.solve_bvp`), with exact derivatives.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Models for other tools of optimal control: CasADi Opti, do-mpc and acados."""
+"""Models for other optimal-control tools: CasADi Opti, do-mpc and acados."""
 
 from __future__ import annotations
 

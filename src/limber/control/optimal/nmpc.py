@@ -1,14 +1,14 @@
 """Nonlinear model predictive control by real-time iterations.
 
-At every sample the motion over a horizon of N intervals, of one sample time each, is improved by one Newton step: all intervals
-are linearized about the plan, and one quadratic program gives the change of states and forces (Diehl et al. 2005).  The
-work is in two phases:
+At every sample the plan over a horizon of N intervals, of one sample time each, is improved by one Newton step: all
+intervals are linearized about the plan, and one quadratic program gives the change of states and forces (Diehl et al.
+2005). The work has two phases:
 
-    preparation   shift the plan by one interval, linearize it, hand the matrices to the solver; needs no measurement
-    feedback      the measured state enters as the start of the horizon; solve, send the first forces
+    preparation   shift the plan by one interval, linearize it, pass the matrices to the solver; needs no measurement
+    feedback      set the measured state as the start of the horizon; solve, send the first forces
 
-`command` does the preparation first if `idle` has not done it since the last sample.  A loop that has time between its samples
-calls `idle` there, so that the delay from measurement to command is that of the feedback phase alone.
+`command` does the preparation first if `idle` has not done it since the last sample. A loop with time between its
+samples calls `idle` there, so that the delay from measurement to command is that of the feedback phase alone.
 """
 
 from __future__ import annotations

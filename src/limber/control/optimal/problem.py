@@ -1,12 +1,12 @@
-"""Optimal control by multiple shooting over generated derivatives.
+"""Optimal control by multiple shooting with generated derivatives.
 
-minimize    costs of states, forces, places of nodes and time (`limber.control.optimal.terms`)
+minimize    costs of states, forces, positions of nodes and time (`limber.control.optimal.terms`)
 subject to  x_k+1 = step(x_k, u_k, T/N)  for every plant, under the same u
-            bounds of joints, speeds, torques and places of nodes; start and end
+            bounds on joints, speeds, torques and positions of nodes; initial and final conditions
 
-States x = [q, v] at N + 1 times and forces u, constant over each of the N intervals, are the unknowns (Bock & Plitt 1984).  The
-matrices of the problem are sparse: each interval touches its own states and forces, and the next states.  Slopes of the
-intervals are exact.  Second derivatives are differences of the exact first ones.
+The unknowns are the states x = [q, v] at N + 1 times and the forces u, constant over each of the N intervals (Bock &
+Plitt 1984). The matrices of the problem are sparse: each interval involves only its own states and forces, and the next
+states. The derivatives of the intervals are exact. Second derivatives are differences of the exact first ones.
 """
 
 from __future__ import annotations

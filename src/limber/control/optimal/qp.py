@@ -3,7 +3,7 @@
 minimize    1/2 z^T P z + c^T z
 subject to  A z = b,  lower <= G z <= upper,  z_lower <= z <= z_upper
 
-The patterns of the matrices stay; their values change from one sample to the next.
+The sparsity patterns of the matrices are fixed; their values change from sample to sample.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The motion that an optimal control problem found."""
+"""The solution of an optimal control problem."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What an optimal motion costs, and where nodes may be: the terms of `OptimalControl` and `NMPC`.
+"""The costs and node bounds of `OptimalControl` and `NMPC`.
 
-Integrals are over time, and every square has the factor 1/2.  Errors of q are on the tangent space: N(q_ref)^+ (q - q_ref),
-which for a quaternion is the vector part of twice the turn between the two.
+Integrals are over time, and every square has the factor 1/2. Errors of q are in the tangent space: N(q_ref)^+ (q -
+q_ref), which for a quaternion is the vector part of twice the rotation between the two.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The robot control computer 120 of Fig. 6 as a controller that one can step."""
+"""The robot control computer 120 of Fig. 6, as a controller that can be stepped."""
 
 from __future__ import annotations
 

@@ -1,13 +1,15 @@
-r"""The desired motion of a flexible arm: hinges, deformations and the forces that go with them, step by step.
+r"""The desired motion of a flexible arm: hinges, deformations and the corresponding forces, step by step.
 
-A path of the hinges alone leaves a flexible arm swinging at its end.  `rest_to_rest` finds the forces that take the arm
-from rest at the begin of the path to rest at its end, undeformed, with its tip near the path that the rigid arm would take:
+A path of the hinges alone leaves a flexible arm vibrating at its end. `rest_to_rest` finds the forces that move the arm
+from rest at the beginning of the path to rest at its end, undeformed, with its tip near the path that the rigid arm
+would take:
 
     minimize    sum |tip - tip of the rigid arm|^2 / tracking^2 + |change of the forces|^2 / change^2
     subject to  x[k + 1] = step(x[k], forces[k]),    x[n] at rest
 
-by Gauss-Newton steps, each of them a linear-quadratic problem that a Riccati recursion solves; the end is a weight of its own.
-The first motion that ends at rest is taken.  It is one of the arm to working accuracy, and near the best one.
+by Gauss-Newton steps, each of which is a linear-quadratic problem solved by a Riccati recursion; the end has its own
+weight. The first motion that ends at rest is accepted. It satisfies the equations of the arm to working accuracy, and
+is near the optimum.
 """
 
 from __future__ import annotations

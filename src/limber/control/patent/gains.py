@@ -1,14 +1,14 @@
 r"""Gains along a desired motion: how strongly the loop corrects forces, and how far it trusts its sensors.
 
-At instants along the motion the arm is linearized at rest.  The forces of the hinges are corrected by dT = -K dx, with
+At instants along the motion the arm is linearized at rest. The forces of the hinges are corrected by dT = -K dx, with
 
-    `Impedance`   K of the hinges alone, each a spring and a damper.  With hinges that are read where they are driven, it
-                  takes energy from the arm whatever its payload and stiffness are.
+    `Impedance`   K of the hinges alone, each a spring and a damper.  If hinges are measured where they are driven, it
+                  removes energy from the arm, whatever its payload and stiffness are.
     `Optimal`     K of hinges and deformations, which minimizes the sum of the squares of forces, of deviations of the
-                  hinges and of the energy of the deviation.  It needs to know the arm.
+                  hinges and of the energy of the deviation.  It needs a good model of the arm.
 
-The state of `state="observer"` is corrected by [x; load] <- [x; load] + L (y - C x), L from a Riccati equation, where `load`
-are torques at the hinges that the model does not have, taken as random walks.
+With `state="observer"` the state is corrected by [x; load] <- [x; load] + L (y - C x), with L from a Riccati equation,
+where `load` are torques at the hinges that the model does not have, modelled as random walks.
 """
 
 from __future__ import annotations

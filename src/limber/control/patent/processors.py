@@ -1,7 +1,7 @@
 """The processors of Fig. 6 of US 5,546,508 (Jain & Rodriguez), one object each.
 
-Each has `number`, its numeral in the figure, and computes in one call what the patent says that it does.  Replace one by
-giving the loop another object with the same call.
+Each has `number`, its numeral in the figure, and one call computes what the patent describes. To replace one, pass the
+loop another object with the same call.
 """
 
 from __future__ import annotations

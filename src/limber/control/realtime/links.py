@@ -3,13 +3,13 @@
 A link has
 
     send(packet)          without waiting; a packet that cannot be sent is lost
-    receive(buffer)       the next packet that has come, into the buffer: its size, or 0 if there is none
-    adopt()               send to whoever the last packet came from, from now on
+    receive(buffer)       read the next packet into the buffer; returns its size, or 0 if there is none
+    adopt()               send to the sender of the last packet from now on
     wait(seconds)         until there may be something to receive, or the time is over
     close()
 
-`Address` names a link for both sides: "udp:127.0.0.1:5500", where the plant listens, or "shm:/dev/shm/arm", a file that the
-plant makes.
+`Address` names a link for both sides: "udp:127.0.0.1:5500", where the plant listens, or "shm:/dev/shm/arm", a file that
+the plant creates.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Deadlines on the monotonic clock, and a process that keeps them.
+"""Deadlines on the monotonic clock, and a process that meets them.
 
-Deadlines are absolute, so that errors do not add up.  The wait for one sleeps, and spins for the last part, since sleeping
+Deadlines are absolute, so errors do not accumulate. A wait sleeps, and busy-waits for the last part, because sleeping
 ends late by some ten microseconds.
 """
 

@@ -1,4 +1,4 @@
-"""A real-time run that is over: its logs, how well deadlines were kept, and pictures of that."""
+"""The report on a finished real-time run: its logs, how well deadlines were met, and figures."""
 
 from __future__ import annotations
 

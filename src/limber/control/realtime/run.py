@@ -1,4 +1,4 @@
-"""Plant and controller in two processes of this machine: `run`."""
+"""`run`: plant and controller in two processes on this machine."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""How long generated functions take at worst.
+"""Worst-case times of generated functions.
 
-Generated code is straight-line: it does the same work for all numbers, so that its time depends on the machine alone, and
-most of all on whether code and numbers are in the caches.  A few lines of C call the function many times and note the time of
-each call, once with warm caches and once with caches that other memory has been written through in between, as other
-work between two samples does.  What is measured on a machine that others use has their disturbances in it, so the largest
-time is an upper bound for the code itself.
+Generated code is straight-line: it does the same work for all numbers, so its time depends only on the machine, and
+most of all on whether code and data are in the caches. A few lines of C call the function many times and record the
+time of each call, once with warm caches and once with caches that are overwritten in between, as other work between two
+samples would do. A measurement on a shared machine includes disturbances by others, so the largest time is an upper
+bound for the code itself.
 """
 
 from __future__ import annotations

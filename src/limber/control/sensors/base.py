@@ -1,6 +1,6 @@
-"""What all sensors have in common: rate, delay, noise, bias, quantization, range.
+"""The common part of sensors: rate, delay, noise, bias, quantization, range.
 
-A reading is made in this order: the exact value; bias; noise; the range; quantization.  It arrives `delay` later.
+A reading is made in this order: exact value, bias, noise, range, quantization. It arrives `delay` later.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Force-torque sensors: what a joint carries."""
+"""Force-torque sensors: the wrench that a joint carries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sensors that sit at a node of a body."""
+"""Sensors mounted at a node of a body."""
 
 from __future__ import annotations
 

@@ -1,10 +1,12 @@
-r"""What a joint carries, by a system that is cut open there.
+r"""The wrench that a joint carries, from a system that is cut open there.
 
-A joint of six freedoms that stands still takes the wrench.  With the rows A of the closures, of which A_c are the columns of that joint,
+A joint of six degrees of freedom at rest carries the wrench. With the rows A of the closures, of which A_c are the
+columns of that joint,
 
     wrench = (M vdot + bias - J^T external)_c - A_c^T lambda,      A^T lambda = M vdot + bias - J^T external - tau
 
-in the joints of the system itself.  The forces of an environment are among the external ones, and tanks have the mass of the moment.
+in the joints of the system itself. The forces of an environment are among the external ones, and tanks have their
+present mass.
 """
 
 from __future__ import annotations

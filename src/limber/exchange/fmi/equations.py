@@ -1,13 +1,13 @@
-"""The equations of an FMU: traced programs, and the file equations.h of their C code.
+"""The equations of an FMU: traced programs, and the file equations.h with their C code.
 
     rates       dx = f(x, u, p)        outputs     y = g(x, u, p)
 
-with the states x = [q, v], the inputs u = [joint forces, wrenches at nodes] and the parameters p.  Solvers let the norms
-of quaternions drift, so that the dynamics is evaluated with q / |q|; the rates of quaternions are those of q itself,
-which keep its norm.  Both functions come with their products of derivatives and vectors, forward and transposed.
+with the states x = [q, v], the inputs u = [joint forces, wrenches at nodes] and the parameters p. Solvers let the norms
+of quaternions drift, so the dynamics is evaluated with q / |q|; the rates of quaternions are those of q itself, which
+preserve its norm. Both functions come with their Jacobian-vector products, forward and transposed.
 
-    residuals   by how much quaternions are not unit and closures not met
-    settled     x with unit quaternions and, of closed systems, after one step of projection
+    residuals   the errors of the quaternion norms and of the closures
+    settled     x with unit quaternions and, for closed systems, after one projection step
 """
 
 from __future__ import annotations

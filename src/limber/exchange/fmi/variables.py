@@ -1,6 +1,6 @@
 """The variables of an FMU: states and their derivatives, inputs, outputs and parameters, with names and units.
 
-Value references count through all of them in this order, behind time, which is 0.
+Value references number all of them in this order, after time, which is 0.
 """
 
 from __future__ import annotations

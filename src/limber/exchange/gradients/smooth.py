@@ -1,9 +1,9 @@
 """Generated functions with their derivatives: along a direction, and transposed.
 
-    directional   (x, dx) -> J(x) dx        what forward differentiation needs
-    adjoint       (x, w) -> J(x)^T w        what reverse differentiation needs
+    directional   (x, dx) -> J(x) dx        for forward differentiation
+    adjoint       (x, w) -> J(x)^T w        for reverse differentiation
 
-Both are functions of the same kind, so that derivatives of any order are there.
+Both are functions of the same kind, so derivatives of any order are available.
 """
 
 from __future__ import annotations

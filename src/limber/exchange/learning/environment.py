@@ -1,4 +1,4 @@
-"""`Environment` and `VectorEnvironment`: tasks as environments of Gymnasium."""
+"""`Environment` and `VectorEnvironment`: tasks as Gymnasium environments."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""How long a step of the classical Runge-Kutta method may be, so that it follows every plant that a task draws.
+"""The longest step of the classical Runge-Kutta method that resolves every plant that a task draws.
 
-The motion about a configuration at rest is x' = A x with x = [dq, v].  Of each eigenvalue of A, a step sees at most half a
-radian of its oscillation, and at most twice its time constant, because the method is no longer stable at 2.79 times.  The
-eigenvalues have modes, springs and dampers in them, friction where it sticks, and stops where they are pressed.
+The motion about a configuration at rest is x' = A x with x = [dq, v]. For each eigenvalue of A, a step covers at most
+half a radian of its oscillation, and at most twice its time constant, because the method becomes unstable at 2.79
+times. The eigenvalues include modes, springs and dampers, friction where it sticks, and stops where they are pressed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What an environment asks of a system: where episodes start, what is observed, what is rewarded, what varies."""
+"""The definition of an environment: initial states, observations, rewards and randomization."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ class Moment:
     action : the last one, zero at the start.
     goal : the goal drawn for each episode.
     parameters : the numbers drawn by domain randomization, by name.
-    node(body, node) : position and velocity of a node, world axes, (episodes, 3) each.
+
+    `node(body, node)` returns the position and velocity of a node, world axes, (episodes, 3) each.
     """
 
     system: System
