@@ -1,4 +1,4 @@
-"""Part (c) of the main job: the loop of US 5,546,508 on the flexible Canadarm, with servos and sensors that are not ideal."""
+"""Part (c) of the demo: the loop of US 5,546,508 on the flexible Canadarm, with realistic servos and sensors."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""The main job: the slew of the flexible Canadarm of Mohan & Saha, Section 7.
+"""The demo: the slew of the flexible Canadarm of Mohan & Saha, Section 7.
 
 (a) Torques that make the rigid arm follow its joint paths, on the flexible arm: joint angles, rates and tip
     deflections (their Figs. 4, 5).
 (b) Recursive against non-recursive forward dynamics in the same integrator: joint errors, powers and joint
-    accelerations (their Figs. 6 to 8), and what of their stability claim can be seen.
+    accelerations (their Figs. 6 to 8), and how much of their stability claim is confirmed.
 (c) The same slew under the controller of US 5,546,508, with servos and sensors: `limber.controlled_slew`.
 """
 

@@ -1,4 +1,4 @@
-"""`limber demo`."""
+"""`limber demo`: runs the slew of the flexible Canadarm."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`limber examples`."""
+"""`limber examples`: lists and runs the examples."""
 
 from __future__ import annotations
 

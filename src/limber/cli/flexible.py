@@ -1,4 +1,4 @@
-"""The flexible body that `limber body` is about: one of a model, one of a file, or the reduction of a structure."""
+"""The flexible body for `limber body`: one of a model, one from a file, or the reduction of a structure."""
 
 from __future__ import annotations
 

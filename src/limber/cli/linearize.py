@@ -1,4 +1,4 @@
-"""`limber linearize`: a linear model of a system, its poles, a Bode plot, a file of its matrices."""
+"""`limber linearize`: makes a linear model of a system; prints its poles, draws a Bode plot, writes its matrices."""
 
 from __future__ import annotations
 

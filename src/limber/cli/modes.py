@@ -1,4 +1,4 @@
-"""`limber modes`: natural frequencies and damping."""
+"""`limber modes`: prints natural frequencies and damping ratios."""
 
 from __future__ import annotations
 

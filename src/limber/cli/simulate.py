@@ -1,4 +1,4 @@
-"""`limber simulate`: a scenario, or a model left to itself, in time."""
+"""`limber simulate`: simulates a scenario, or the free motion of a model."""
 
 from __future__ import annotations
 

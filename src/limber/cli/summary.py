@@ -1,4 +1,4 @@
-"""The numbers by which a simulation can be checked: energy, momentum, where it ends, what it cost."""
+"""The numbers that help to check a simulation: energy, momentum, final state and cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`limber view`: a model, a scenario or a result, live in a browser."""
+"""`limber view`: shows a model, a scenario or a result live in a browser."""
 
 from __future__ import annotations
 

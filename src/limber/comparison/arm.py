@@ -1,4 +1,4 @@
-"""Arms of a comparison, and what several of their controllers need: gains, shaped and planned paths, a filter."""
+"""Arms of a comparison, and common parts of their controllers: gains, shaped and planned paths, a filter."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Every controller of arms, for any arm of a comparison.
+"""Every controller for arms, for any arm of a comparison.
 
-Each has a number that says how hard it works, which is chosen as `tuning` tells; ZV, EI, PID and active damping have the springs and dampers
-(`arm.springs`) that are best with ZVD.  Bandwidths are multiples of the lowest frequency of the arm with its joints held.
+Each has a number that says how hard it works, chosen as described in `tuning`. ZV, EI, PID and active damping use the
+springs and dampers (`arm.springs`) that are best with ZVD. Bandwidths are multiples of the lowest frequency of the arm
+with its joints held.
 """
 
 from __future__ import annotations

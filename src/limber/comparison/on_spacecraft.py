@@ -1,7 +1,7 @@
-"""A spacecraft with two unequal flexible panels that turns by 10 degrees, under attitude controllers.
+"""A spacecraft with two unequal flexible panels that rotates by 10 degrees, under attitude controllers.
 
-Four reaction wheels of 0.2 N m, a star tracker of 2 Hz, a gyro of 10 Hz with a bias, commands that are 50 ms late.  The slew has a
-constant acceleration and then a constant deceleration, as far as nothing shapes it.
+It has four reaction wheels of 0.2 N m, a 2 Hz star tracker, a 10 Hz gyro with a bias, and commands that are 50 ms late.
+Unless it is shaped, the slew has a constant acceleration and then a constant deceleration.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Two flexible arms carry a crate, which they hold by both sides, and squeeze it.
+"""Two flexible arms carry a crate, which they hold from both sides and squeeze.
 
-Each arm has two flexible links and six joints with rotors, and no weight acts.  The crate moves by 0.15 m and turns by 0.2 rad in 1 s
-while the arms build up a squeeze force of 40 N.  The joints are measured, and wrists have force-torque sensors; the controllers know
-the rigid twin of the arms.
+Each arm has two flexible links and six joints with rotors; there is no gravity. The crate moves by 0.15 m and rotates
+by 0.2 rad in 1 s while the arms build up a squeeze force of 40 N. The joints are measured, and the wrists have
+force-torque sensors; the controllers know the rigid twin of the arms.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""The two-link flexible arm of De Luca & Siciliano (1991), under all controllers of arms.
+"""The two-link flexible arm of De Luca & Siciliano (1991), under all controllers for arms.
 
-Links of half a metre that bend at 0.48 Hz with what they carry; quintics of 3 s.  Encoders, tachometers and a strain gauge on
-each link have noise; there is neither friction nor damping, so that what a controller does not damp stays.
+The links are half a metre long and bend at 0.48 Hz with their load; the joint paths are quintics of 3 s. Encoders,
+tachometers and a strain gauge on each link have noise. There is neither friction nor damping, so vibration that a
+controller does not damp persists.
 """
 
 from __future__ import annotations

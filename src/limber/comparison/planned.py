@@ -1,4 +1,4 @@
-"""References of joints: motions planned from rest to rest, and what shapers must know of a loop."""
+"""Joint references: motions planned from rest to rest, and the oscillations of a loop that shapers need."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a comparison needs to know of a plant and of its controllers."""
+"""The description of a plant and its controllers for a comparison."""
 
 from __future__ import annotations
 

@@ -1,11 +1,12 @@
 """How the settings of each controller are chosen, by the same rule for all.
 
-A controller has one number or two that say how hard it works.  All combinations of the values in `Entry.tried` run on the plant that the
-controller knows, and on the changed one.  The sum of both settling times decides; of those within 2 % of the least sum, the error that is
-left on the known plant.  A run that does not settle counts as its whole duration, and once more for each power of ten by which the
-error is above the tolerance.  Settings whose run on the changed plant fails come after all others, by the error on the known plant.
+A controller has one or two numbers that say how hard it works. All combinations of the values in `Entry.tried` run on
+the plant that the controller knows, and on the changed one. The sum of both settling times decides; among those within
+2 % of the smallest sum, the remaining error on the known plant decides. A run that does not settle counts as its whole
+duration, and once more for each power of ten by which the error exceeds the tolerance. Settings whose run on the
+changed plant fails are ranked last, by the error on the known plant.
 
-Settings that are worse on the known plant than the best so far are on both do not run on the changed one.
+Settings that are worse on the known plant alone than the best so far on both do not run on the changed one.
 """
 
 from __future__ import annotations

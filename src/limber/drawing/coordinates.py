@@ -1,4 +1,4 @@
-"""What the coordinates and speeds of a joint are: angles, displacements, quaternions."""
+"""The kinds of coordinates and speeds of a joint: angles, displacements, quaternions."""
 
 from __future__ import annotations
 

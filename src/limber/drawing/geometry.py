@@ -1,9 +1,8 @@
-"""The drawable geometry of a system at one state or many: lines of the bodies, places of the joints.
+"""The drawable geometry of a system at one state or many: lines of the bodies, positions of the joints.
 
-Deformation is scaled by scaling the modal coordinates, so that bodies stay joined and whatever they
-carry turns with them, as it would if they bent so far.  The motion of the joints comes from `pose`; the
-bodies are then put together again with their scaled bends, whose rotations may be far larger than those
-that the dynamics is made for.
+The deformation is scaled by scaling the modal coordinates, so bodies stay joined, and whatever they carry rotates with
+them as it would at that deformation. The motion of the joints comes from `pose`; the bodies are then reassembled with
+their scaled deformation, whose rotations may be far larger than those for which the dynamics is valid.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Where the bodies of a system are, one configuration after another, quickly."""
+"""Fast computation of the poses of the bodies of a system, one configuration after another."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What there is to draw of a body, in its own frame: points, how they move with the modes, edges and triangles."""
+"""The drawable parts of a body, in its own frame: points, how they move with the modes, edges and triangles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Everything that is drawn of a body as surfaces: its shapes, or tubes for its lines and balls for its points."""
+"""A body drawn as surfaces: its shapes, or tubes for its lines and balls for its points."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The surfaces of the shapes of a body, with the mode shapes by which they bend with it."""
+"""The surfaces of the shapes of a body, with the mode shapes with which they bend."""
 
 from __future__ import annotations
 

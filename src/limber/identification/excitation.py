@@ -49,7 +49,7 @@ PIECES = 24
 STEP = 1e-4
 #: The first motion has this part of what limits allow.
 FIRST = 0.9
-#: A motion with too large a torque is scaled down up to this many times, in proportion to the excess and at least by this factor.
+#: A motion with too large a torque is scaled down up to this many times, in proportion to it and at least by this factor.
 SHORTENED, SHORTER = 20, 1.01
 #: What may be limited.
 LIMITS = ("position", "speed", "acceleration", "torque")

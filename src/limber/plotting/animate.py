@@ -1,4 +1,4 @@
-"""`animate`: a result as a moving picture."""
+"""`animate`: a result as an animation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures of natural modes: the system bent in each of them."""
+"""Pictures of natural modes: the system deformed in each of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A picture of a system whose parts can be moved: what stills and animations are made of."""
+"""A picture of a system whose parts can be moved, for stills and animations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Panels: what one pair of axes shows, before any drawing."""
+"""Panels: the content of one pair of axes, before any drawing."""
 
 from __future__ import annotations
 

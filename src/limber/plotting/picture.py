@@ -1,4 +1,4 @@
-"""`picture`: a system at one configuration."""
+"""`picture`: a system in one configuration."""
 
 from __future__ import annotations
 

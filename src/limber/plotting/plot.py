@@ -1,4 +1,4 @@
-"""`plot`: a result as a figure for a paper."""
+"""`plot`: a result as a publication figure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The results that pictures take, and the rows of them."""
+"""Checks of the results passed to pictures, and selection of their rows."""
 
 from __future__ import annotations
 

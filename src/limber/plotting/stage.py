@@ -1,4 +1,4 @@
-"""Where bodies are drawn: the world plane in which they lie, or space seen from a corner above."""
+"""The view in which bodies are drawn: the world plane in which they lie, or space seen from a corner above."""
 
 from __future__ import annotations
 

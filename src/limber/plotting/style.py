@@ -1,4 +1,4 @@
-"""The look of all figures: sizes, settings of Matplotlib, saving."""
+"""The common style of figures: sizes, Matplotlib settings, saving."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How wide texts are, and how to make them fit."""
+"""The width of texts, and how to make them fit."""
 
 from __future__ import annotations
 

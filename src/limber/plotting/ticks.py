@@ -1,4 +1,4 @@
-"""Figures whose numbers at the axes are plain text."""
+"""Figures with plain-text tick labels."""
 
 from __future__ import annotations
 

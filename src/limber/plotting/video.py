@@ -1,4 +1,4 @@
-"""Pictures one after another as a GIF, by Pillow, or as MP4, by ffmpeg."""
+"""Sequences of pictures as a GIF, by Pillow, or as an MP4, by ffmpeg."""
 
 from __future__ import annotations
 

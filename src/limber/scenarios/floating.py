@@ -1,4 +1,4 @@
-"""The motion of joints without force, such as that of a floating base, while other joints follow their paths."""
+"""The motion of joints without force, such as a floating base, while other joints follow their paths."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The state at the start of a scenario: given, or an equilibrium."""
+"""The initial state of a scenario: given, or an equilibrium."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Torques that move an arm without its modes along joint paths, which are the input of the Canadarm study."""
+"""Torques that move an arm without its modes along joint paths; they are the input of the Canadarm study."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What joints are to follow, in scenario files: positions and paths."""
+"""References of joints in scenario files: positions and paths."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scenario files: a model, its state at the start, torques, duration and outputs."""
+"""Scenario files: a model, its initial state, torques, duration and outputs."""
 
 from __future__ import annotations
 

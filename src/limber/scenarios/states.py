@@ -1,4 +1,4 @@
-"""States and torques in files: whole lists, or parts by body."""
+"""States and torques in files: whole lists, or entries by body."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`body_page`: the report on a flexible body as one HTML file; nothing is loaded from elsewhere."""
+"""`body_page`: the report on a flexible body as one self-contained HTML file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page that all reports are: one HTML file, from which nothing is loaded."""
+"""The common page of all reports: one self-contained HTML file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`report`: a result as one HTML file with plots, numbers and an animation; nothing is loaded from elsewhere."""
+"""`report`: a result as one self-contained HTML file with plots, numbers and an animation."""
 
 from __future__ import annotations
 

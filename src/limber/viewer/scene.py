@@ -1,12 +1,12 @@
-"""A result as the animation in a report wants it: how bodies are built, and how joints and modes move.
+"""A result in the form that the animation in a report needs: the structure of bodies, and the motion of joints and
+modes.
 
-The page moves the bodies by itself (`scene.js`): the frame of a body follows from that of its parent, the
-bent node it sits on, the motion of its joint and, with `inboard`, its own bent node.  So the deformation
-can be scaled in the browser, exactly as `geometry` does it, and a frame costs 7 numbers and one per mode
-a body.
+The page itself moves the bodies (`scene.js`): the frame of a body follows from that of its parent, the deformed node
+that carries it, the motion of its joint and, with `inboard`, its own deformed node. The deformation can therefore be
+scaled in the browser, exactly as `geometry` does it, and a frame needs only 7 numbers, and one per mode, for each body.
 
-Second-order shapes go to the page as further columns of the shapes, which it multiplies by products of modal
-coordinates: 1/2 eta^T second eta = sum_k column_k (1/2 eta^T product_k eta).  A few columns hold all of them.
+Second-order shapes are sent to the page as further columns of the shapes, which it multiplies by products of modal
+coordinates: 1/2 eta^T second eta = sum_k column_k (1/2 eta^T product_k eta). A few columns represent all of them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Figures as SVG inside a page: in the colours of its text, with identifiers of their own."""
+"""Figures as inline SVG: in the text colours of the page, with unique identifiers."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 r"""Allocation of the torque of an attitude controller to wheels, moment gyros and thrusters.
 
     wheels        t = -A^+ u, with the axes of the wheels in the columns of A: motor torques t turn the hub by -A t
-    moment gyros  rates = -A^T (A A^T + r E)^-1 u, A = dh/d(gimbal angles); r grows near singular configurations, and E
-                  has time-varying parts, so that the gyros leave them (Wie, Bailey & Heiberg, Singularity robust steering
+    moment gyros  rates = -A^T (A A^T + r E)^-1 u, A = dh/d(gimbal angles); r grows near singular configurations, and
+                  E has time-varying parts, so that the gyros leave them (Wie, Bailey & Heiberg, Singularity robust steering
                   logic for redundant single-gimbal control moment gyros, 2001)
     thrusters     forces f >= 0 that minimize |B f - u|, with as little net force as possible
 

@@ -1,4 +1,4 @@
-"""A load that one drags: a handle at a node pulls it by a spring, and the system gives way, in rest or in motion."""
+"""A load that you drag: a handle pulls a node by a spring, and the system yields, statically or in motion."""
 
 from __future__ import annotations
 

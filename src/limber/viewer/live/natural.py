@@ -1,4 +1,4 @@
-"""Natural modes in motion."""
+"""Animated natural modes."""
 
 from __future__ import annotations
 

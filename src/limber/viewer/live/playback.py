@@ -1,4 +1,4 @@
-"""Results in motion: a time slider, play and pause, and the speed."""
+"""Playback of results: a time slider, play and pause, and the speed."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The bodies of a system in the scene of a viser server, and how they move from one configuration to the next.
+"""The bodies of a system in the scene of a viser server, and their motion from one configuration to the next.
 
-A body has a frame, and its surfaces hang on it in body axes.  A new configuration costs one message for each frame, and for
-each surface of a flexible body whose modes have changed; rigid surfaces are sent once.
+A body has a frame, to which its surfaces are attached in body axes. A new configuration needs one message for each
+frame, and one for each surface of a flexible body whose modes have changed; rigid surfaces are sent once.
 """
 
 from __future__ import annotations
