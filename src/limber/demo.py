@@ -272,7 +272,7 @@ def _runs(study: Study):
 
 
 def _figure6(study: Study):
-    """Joint 1 less its desired path, both algorithms, and their difference."""
+    """Joint 1 minus its desired path, both algorithms, and their difference."""
     figure, axes = _axes(1, 2, 2.4)
     for (label, r), line in zip(_runs(study), ("-", "--")):
         error = joints(study, r.q)[:, 0] - study.path(r.t).position[:, 0]

@@ -158,7 +158,7 @@ def _continuous(name: str, kind: str, given: Mapping[str, Any]) -> Distribution:
 
 
 def _wrong(kind: str, x: list[float]) -> str:
-    """What is wrong with the numbers of a distribution."""
+    """A description of errors in the numbers of a distribution."""
     if kind in ("uniform", "loguniform") and not x[0] < x[1]:
         return "low must be less than high"
     if kind == "loguniform" and not x[0] > 0.0:

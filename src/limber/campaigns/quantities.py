@@ -30,7 +30,7 @@ def _node(value: Any) -> tuple[str, Any]:
 
 
 def _body(value: Any) -> str:
-    """The name of a body, or a list of this name alone."""
+    """The name of a body, or a list with only this name."""
     if isinstance(value, list | tuple) and len(value) == 1:
         value = value[0]
     if not isinstance(value, str):
@@ -200,7 +200,7 @@ class QuantitySection(Section):
 
 
 def _reduced(kind: str, t: Array, signal: Array, within: float | None, own_end: bool) -> Any:
-    """A number of the rows of a signal (n, width); see the guide for what each kind is."""
+    """A number computed from the rows of a signal (n, width); the guide describes each kind."""
     if kind in ("max", "min", "mean"):
         return getattr(signal, kind)(axis=0)
     if kind == "final":

@@ -107,9 +107,9 @@ def _bound(function: Any) -> list[Any]:
 
 
 def _arguments(value: Any) -> dict[str, Any]:
-    """What an object was made with: all that it has if it cannot change, as sensors and paths of this package.
+    """What an object was made with: all of its attributes if it is immutable, like sensors and paths of this package.
 
-    Of other objects these are the attributes with the names of arguments. The rest follows from them, or changes while the
+    For other objects these are the attributes named like arguments. The rest follows from them, or changes while the
     object is used.
     """
     if isinstance(value, Frozen):

@@ -183,10 +183,10 @@ def _client(stack: ExitStack, scheduler: Any) -> Any:
 def _rows(
     study: Study, left: list[int], table: Table, processes: int, client: Any
 ) -> Iterator[UnitRows]:
-    """The rows of units, as they come.
+    """The rows of units, as they finish.
 
-    The first ones run in turn until a case has given the shapes of the quantities, so that these do not depend on which
-    process is faster; code is compiled then, and the others find it.
+    The first ones run in sequence until a case has given the shapes of the quantities, so that these do not depend on
+    which process is faster; code is compiled then, and the other processes find it.
     """
     waiting = [(n, list(study.cases(n))) for n in left]
     while waiting and table.shapes is None:
@@ -198,7 +198,9 @@ def _rows(
 def _run_units(
     study: Study, units: Sequence[workers.Unit], processes: int, client: Any
 ) -> Iterator[UnitRows]:
-    """The rows of units, from where they are to run; with several processes none runs here, where a case could end all."""
+    """The rows of units, from wherever they run; with several processes none runs here, where a crash would end
+    everything.
+    """
     if client is not None:
         return workers.on_dask(study.runs, units, client)
     if processes == 1:
@@ -207,7 +209,7 @@ def _run_units(
 
 
 def _tell(study: Study, table: Table, told: list[Warning], interrupted: bool, store: Any) -> None:
-    """Warn of what happened, once."""
+    """Issue a warning once."""
     if interrupted:
         left = int((table.status == 0).sum())
         again = (

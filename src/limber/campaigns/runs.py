@@ -143,7 +143,7 @@ class SimulationRuns:
         ]
 
     def _simulated(self, case: int) -> Result:
-        """Run one case by itself."""
+        """Run one case alone."""
         system, duration, settings = self.base.system, self.base.duration, self.base.settings
         entries = self.entries(case)
         if entries:
@@ -167,7 +167,7 @@ class SimulationRuns:
             return failed(case, error)
 
     def _row(self, case: int, result: Result) -> Row:
-        """What is kept of a result."""
+        """The kept quantities of a result."""
         try:
             values = measured({q.name: q.measure(result) for q in self.keep})
         except (Exception, SystemExit) as error:
@@ -177,7 +177,7 @@ class SimulationRuns:
         return Row(case, status, result.message, values, history)
 
     def _history(self, result: Result) -> dict[str, np.ndarray]:
-        """The rows of a case; nan for those that a case which an event stopped did not reach."""
+        """The rows of a case; nan for those after an event stopped it."""
         found = {"t": result.t, "q": result.q, "v": result.v}
         settings = self.base.settings
         times = output_times(0.0, self.base.duration, settings.get("t_eval"), settings.get("every"))
@@ -228,7 +228,7 @@ class SimulationRuns:
         return results, rows
 
     def _start(self, case: int) -> tuple[Any, Any, Any]:
-        """The state that a case starts from, and its torque."""
+        """The initial state of a case, and its torque."""
         settings, s = self.base.settings, self.base.system
         entries = self.entries(case)
         if entries:

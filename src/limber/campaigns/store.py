@@ -204,7 +204,7 @@ class Store:
             self._group[f"history_{name}"][first : first + len(block)] = block
 
     def _make_arrays(self, shapes: Shapes) -> None:
-        """Make the arrays of quantities and histories, anew if a campaign that was killed had begun to."""
+        """Make the arrays of quantities and histories, replacing those that a killed campaign had begun."""
         for i, (name, shape) in enumerate(shapes.values.items()):
             axes = (f"{name}_{k}" for k in range(len(shape)))
             _array(
@@ -281,12 +281,12 @@ def opened(path: Path, study: Study, restart: bool) -> Iterator[Store]:
 
 
 def _inputs(study: Study) -> dict[str, np.ndarray]:
-    """What a store has for every case before it runs: its seed, and the values of the variables."""
+    """The entries of a store for every case before it runs: its seed, and the values of the variables."""
     return {"seed": np.array(study.seeds, dtype=np.int64), **study.columns}
 
 
 def _make(zarr: Any, path: Path, study: Study) -> None:
-    """Make an empty store; it appears whole or not at all."""
+    """Make an empty store atomically."""
     part = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -321,7 +321,7 @@ def _damaged(path: Path, what: str) -> FileError:
 
 
 def _refuse_strange(path: Path) -> None:
-    """Refuse a path that is not a campaign."""
+    """Reject a path that is not a campaign."""
     zarr = library()
     try:
         kind = zarr.open_group(str(path), mode="r").attrs.get("kind")
@@ -338,7 +338,7 @@ _holding = threading.Lock()
 
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """Keep other campaigns from writing to a store; a process that is killed lets go of it."""
+    """Prevent other campaigns from writing to a store; a killed process releases it."""
     place = path.resolve()
     with _holding:
         if place in _held:
@@ -353,7 +353,7 @@ def _locked(path: Path) -> Iterator[None]:
 
 @contextmanager
 def _locked_file(path: Path) -> Iterator[None]:
-    """Keep other processes from writing to a store."""
+    """Prevent other processes from writing to a store."""
     try:
         import fcntl  # noqa: PLC0415
     except ImportError:  # not on Windows

@@ -226,7 +226,7 @@ def study_of(
 
 
 def _refuse_unknown(options: Mapping[str, Any]) -> None:
-    """Refuse arguments that neither `campaign` nor `simulate` has."""
+    """Reject arguments that neither `campaign` nor `simulate` has."""
     known = list(inspect.signature(simulate).parameters)
     for option in options:
         if option not in known:
@@ -303,7 +303,7 @@ def _base(
 
 
 def _beside(file: Path, read: Sequence[Path]) -> list[Path]:
-    """The files that were read besides one whose content is recorded itself."""
+    """The files that were read in addition to one whose content is recorded itself."""
     return [path for path in read if path.resolve() != file.resolve()]
 
 
@@ -378,7 +378,7 @@ def _target(base: Base, variable: str, what: str, scales: bool, values: Sequence
 
 
 def _with_inline_model(base: Base) -> Base:
-    """The base with the model file, if it names one, written into its data, so that entries of it can change."""
+    """The base with its model file, if it names one, written into its data, so that entries of it can change."""
     given = base.data.get("model") if isinstance(base.data, dict) else None
     name = given.get("file") if isinstance(given, dict) else given
     if not isinstance(name, str):
@@ -397,7 +397,7 @@ def _with_inline_model(base: Base) -> Base:
 
 
 def _refuse_entries(runs: SimulationRuns) -> None:
-    """Refuse entries that no scenario file has, before every case fails by them."""
+    """Reject entries that no scenario file has, before every case fails because of them."""
     entries = runs.entries(0)
     if not entries:
         return

@@ -148,7 +148,7 @@ def load_study(
 
 
 def _flags(**given: Any) -> tuple[str, ...]:
-    """Options of the command line that stand over the file."""
+    """Options of the command line that override the file."""
     return tuple(
         x for name, value in given.items() if value is not None for x in (f"--{name}", str(value))
     )

@@ -106,7 +106,7 @@ def _from_pool(
 
 
 def _alone(runs: Runs, unit: Unit) -> UnitRows | None:
-    """The rows of a unit from a process of its own; None if it was killed."""
+    """The rows of a unit from a separate process; None if it was killed."""
     ((_, rows),) = _from_pool(runs, [unit], 1)
     return rows
 
@@ -131,7 +131,7 @@ _runs: Runs | None = None
 
 
 def _begin(runs: Runs, parent: int) -> None:
-    """Prepare a process; Ctrl-C is for the one that started it, and it ends when that one does."""
+    """Prepare a process; Ctrl-C is handled by its parent, and it ends with its parent."""
     global _runs  # noqa: PLW0603 (one for each process)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)

@@ -132,7 +132,7 @@ def linearize(
 def _model(
     subject: Subject, at: str, inputs: list | None, outputs: list | None
 ) -> tuple[Any, State]:
-    """The linear model at the state that was asked for, and that state."""
+    """The linear model at the requested state, and that state."""
     from limber.control.linearize import linearize as linear_model  # noqa: PLC0415 (SciPy)
 
     s, case = subject.system, subject.scenario
@@ -205,7 +205,7 @@ def _simulated(subject: Subject, time: float) -> State:
 
 
 def _refuse_many(inputs: int, outputs: int) -> None:
-    """Refuse a Bode plot of more pairs than it can show, in the words of the command line."""
+    """Reject a Bode plot with more pairs than it can show, with a message for the command line."""
     from limber.control.linear_plots import DRAWN  # noqa: PLC0415 (SciPy)
 
     if inputs * outputs > DRAWN:

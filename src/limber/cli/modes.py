@@ -151,7 +151,7 @@ def modes(
 
 
 def _about(moving: bool, motion: bool) -> str:
-    """What the modes are about, for --json."""
+    """The state that the modes are about, for --json."""
     if motion:
         return "the initial motion"
     return "the initial configuration, at rest; the scenario starts in motion" if moving else "rest"

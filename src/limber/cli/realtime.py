@@ -158,7 +158,7 @@ def _settings(subject: Subject) -> dict[str, Any]:
 
 
 def _print_layout(subject: Subject, layout: Any, json: bool) -> None:
-    """What the numbers of the packets are."""
+    """Print the layout of the packets."""
     if json:
         print_json(
             {

@@ -197,7 +197,7 @@ def run_case(
 
 
 def _kept(result: simulation.Result, files: list[Path]) -> str:
-    """What is left of a run that did not reach its end."""
+    """What remains of a run that did not reach its end, in words."""
     if not len(result):
         return "nothing was computed."
     reached = f"what was computed, to t = {result.t[-1]:g} s,"

@@ -119,6 +119,8 @@ def tune(
 
 
 def _at_once(pole: Any, sample_time: float) -> bool:
-    """Whether a pole is beyond half the sampling frequency and dies out by half in a sample, as those of a delay at z = 0 do."""
+    """Whether a pole is above half the sampling frequency and decays by half within a sample, like those of a delay at
+    z = 0.
+    """
     fast = pole.omega * sample_time > np.pi
     return fast and pole.value.real * sample_time < -np.log(2.0)

@@ -102,7 +102,7 @@ def springs(arm: Arm, bandwidth: float = BEST) -> Springs:
 
 @cache
 def _linear(arm: Arm) -> control.LinearModel:
-    """The arm at the end of its motion, from torques to joints."""
+    """The arm in its final configuration, from torques to joints."""
     outputs = [(what, joint) for what in ("coordinate", "speed") for joint in arm.joints]
     rest = np.zeros(arm.model.nv)
     return lb.linearize(arm.model, arm.end, rest, rest, inputs=arm.joints, outputs=outputs)
@@ -115,14 +115,14 @@ def _closed(arm: Arm, kp: Array, kd: Array, sample_time: float | None = None) ->
 
 
 def _inertia(arm: Arm) -> Array:
-    """The inertia of the undeformed arm, by its joints, at the end of the motion."""
+    """The joint-space inertia of the undeformed arm in its final configuration."""
     s = arm.model
     places = np.concatenate([np.arange(s.nv)[s.layout[joint].v_joint] for joint in arm.joints])
     return lb.mass_matrix(s, arm.end)[np.ix_(places, places)]
 
 
 def _slowest(arm: Arm, margins: control.Margins) -> float:
-    """The rate of growth, 1/s, of the motion that decays slowest, of those near the lowest frequency; inf if the loop is unstable."""
+    """The growth rate, 1/s, of the slowest decaying motion near the lowest frequency; inf if the loop is unstable."""
     if not margins.stable:
         return math.inf
     rates = margins.loop.model().rates

@@ -75,7 +75,7 @@ def _arrival(plant: Plant, result: Result) -> tuple[float, float]:
 
 
 def _settling(t: Array, error: Array, tolerance: float) -> float:
-    """The time from which on the error is within the tolerance."""
+    """The time after which the error stays within the tolerance."""
     outside = np.flatnonzero(~(error <= tolerance))
     if not len(outside):
         return float(t[0])

@@ -117,7 +117,7 @@ def row(plant: Plant, outcome: Outcome) -> tuple[str, ...]:
 
 
 def _short(x: float) -> str:
-    """Three digits, without powers of ten where a table can do without."""
+    """Three digits, without powers of ten where possible."""
     return f"{x:.0f}" if 1e3 <= abs(x) < 1e5 else f"{x:.3g}"
 
 

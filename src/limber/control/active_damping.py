@@ -60,7 +60,7 @@ class ActiveDamping(PD):
         equilibrium.
     system : the model used for the design, if it is not the system of the loop.
     observer : if the modes are not measured, an object that estimates the state, such as `Kalman`.
-    bodies, reference, limit, ... : as for `PID`.
+    options : bodies, reference, limit and further options of `PID`.
 
     `frequencies` (rad/s) and `ratios` describe the chosen vibrations before damping; `poles` are those of the damped
     loop.

@@ -140,7 +140,7 @@ class CarriedObject(Controller):
         self._prepare_sensors(loop)
 
     def _prepare_sensors(self, loop: Any) -> None:
-        """With sensors, see that they tell the state of the arms and the squeeze forces."""
+        """With sensors, check that they determine the state of the arms and the squeeze forces."""
         self._object: MeasuredObject | None = None
         self._grips: GripForces | None = None
         self.uses: tuple[str, ...] = ()
@@ -215,7 +215,7 @@ class CarriedObject(Controller):
         return np.diag(mass_matrix(self._model, q)) * found
 
     def _wanted(self, t: float) -> tuple[Array, Array, Array, Array]:
-        """Orientation, place, velocity and acceleration of the object."""
+        """Desired orientation, position, velocity and acceleration of the object."""
         R, p = self._start
         rate, acceleration = np.zeros(6), np.zeros(6)
         if self.place is not None:
@@ -232,7 +232,7 @@ class CarriedObject(Controller):
         return self._system if self._object is None else self._model
 
     def _known(self, t: float, measured: Measured) -> tuple[Array, Array]:
-        """The state, exact or by measured joints."""
+        """The state, exact or from measured joints."""
         since, self._last = t - self._last, t
         if self._object is None:
             return measured.q, measured.v
@@ -254,7 +254,7 @@ class CarriedObject(Controller):
         return np.array([grasp.pressing(*pair) @ rows for pair in self.squeeze])
 
     def _on_model(self, q: Array, v: Array) -> tuple[Array, Array]:
-        """The state of the model that is nearest to that of the system."""
+        """The state of the model nearest to that of the system."""
         if self._model is self._seen:
             return q, v
         there, speeds = self._model.neutral(), np.zeros(self._model.nv)
@@ -266,7 +266,7 @@ class CarriedObject(Controller):
 
     @staticmethod
     def _on_joints(torques: Array, of: System, on: System) -> Array:
-        """Torques (nv,) of one of two systems with the same joints as those of the other."""
+        """Torques (nv,) of one of two systems with the same joints, converted to those of the other."""
         found = np.zeros(on.nv)
         for body, where in on.layout.items():
             found[where.v_joint] = torques[of.layout[body].v_joint]

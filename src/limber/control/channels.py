@@ -219,7 +219,7 @@ _READERS = {
 def _of_body(
     system: System, where: str, kind: str, rest: list, names: int, further: str = ""
 ) -> list:
-    """What follows the kind, of which the first is a body; `names` are needed at least."""
+    """The entries after the kind, of which the first is a body; at least `names` are needed."""
     system.number(rest[0], f"{where}: body")
     if len(rest) < names:
         raise ArgumentValueError(
@@ -238,7 +238,7 @@ def _channel(
     name: str,
     alone: bool = False,
 ) -> Channel:
-    """All components of a kind, or the one that was asked for; `alone` says that there is but one, which needs no label."""
+    """All components of a kind, or the requested one; `alone` says that there is only one, which needs no label."""
     if len(component) > 1:
         raise ArgumentValueError(
             f"{where} has {shown(component)} after what it is of: one component at most is expected."

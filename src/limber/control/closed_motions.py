@@ -162,7 +162,7 @@ def with_closure_loads(
 
 
 def _end(system: System, q: Moving, end: End) -> tuple[Moving, Moving]:
-    """The node of an end and the origin of its frame in the world, with slopes (3, directions)."""
+    """The node of an end and the origin of its frame in the world, with derivatives (3, directions)."""
     value, along = q
     if end.body == "world":
         still = end.offset, np.zeros((3, along.shape[1]))
@@ -176,12 +176,12 @@ def _end(system: System, q: Moving, end: End) -> tuple[Moving, Moving]:
 
 
 def _rows_at(system: System, q: Array) -> Array:
-    """q, or for ruthless systems q undeformed, where their rows are taken."""
+    """q, or for ruthless systems q undeformed, where their rows are evaluated."""
     return undeformed(system, q) if system.fidelity == "ruthless" else q
 
 
 def _moving_rows(system: System, q: Array, along: Array) -> Moving:
-    """q and its slopes along tangent directions, as closure rows see them."""
+    """q and its derivatives along tangent directions, as used for the closure rows."""
     if system.fidelity == "ruthless":
         along = _without_modes(system, along)
     return along_tangent(system, _rows_at(system, q), along)

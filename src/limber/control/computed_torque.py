@@ -100,7 +100,7 @@ class ComputedTorque(JointController):
         self._free = np.array(sorted(free), dtype=int)
 
     def _refuse_others(self) -> None:
-        """The model must have the joints of the system, and the modes if they are needed."""
+        """Check that the model has the joints of the system, and the modes if they are needed."""
         s, design = self._system, self._design
         for x in (s, design):
             if x.closures:
@@ -142,7 +142,9 @@ class ComputedTorque(JointController):
         return self._rigid(q, v, a) if self.model == "rigid" else self._flexible(q, v, a)
 
     def _flexible(self, q: Array, v: Array, a: Array) -> Array:
-        """The torques with which these joints accelerate so while all other freedoms move by themselves."""
+        """The torques with which these joints have the given accelerations while all other degrees of freedom move
+        freely.
+        """
         s, places = self._design, self._prepared
         vdot = np.zeros(s.nv)
         vdot[places.v] = a
@@ -151,7 +153,7 @@ class ComputedTorque(JointController):
         return tau[places.v]
 
     def _rigid(self, q: Array, v: Array, a: Array) -> Array:
-        """The torques of the undeformed system; joints that have no torque move as they must."""
+        """The torques of the undeformed system; joints without torque move freely."""
         s, design, places = self._system, self._design, self._prepared
         joints, model_joints = self._joints, _joint_speeds(design)
         position, speeds, rates = design.neutral(), np.zeros(design.nv), np.zeros(s.nv)

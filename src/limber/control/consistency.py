@@ -81,7 +81,7 @@ def whiteness(innovations: ArrayLike, lag: int = 1, level: float = 0.95) -> list
 
 
 def _new(innovations: ArrayLike) -> Array:
-    """The rows of innovations that are not nan as a whole."""
+    """The rows of innovations that are not entirely nan."""
     rows = numbers("innovations", innovations, "(samples, n)")
     if rows.ndim == 2:
         rows = rows[~np.isnan(rows).all(axis=1)]

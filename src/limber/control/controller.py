@@ -121,7 +121,7 @@ class Controller:
         """Do work for the next sample in advance. The base class does nothing."""
 
     def _observe_about(self, q: Array) -> None:
-        """Tell the observer, if it wants to know, the configuration that the controller works about."""
+        """Pass the operating point of the controller to the observer, if it accepts one."""
         work_about = getattr(self.observer, "work_about", None)
         if work_about is not None:
             work_about(q)

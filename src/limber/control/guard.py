@@ -47,8 +47,8 @@ class Guard(Controller):
         get too old.
     uses : the names of the sensors that matter; by default those in `controller.uses`, or all if it has none.
     recover : the number of consecutive valid samples that end a safe stop; by default a stop is permanent.
-    follow : how long an actuator may differ from its last command, because it is stuck or at a limit, s. By default
-        this is not checked.
+    follow : how long an actuator may be outside the range of its recent commands, because it is stuck or at a limit, s.
+        By default this is not checked.
 
     `state` is the state at the last sample, one of `STATES`.
     """
@@ -135,7 +135,7 @@ class Guard(Controller):
         return command
 
     def _asked(self, t: float, measured: Measured) -> Array | None:
-        """What the controller asks for, within the limit; None if it is not finite."""
+        """The command of the controller, within the limit; None if it is not finite."""
         if not self._running:
             self.controller.start(t, measured)
             self._running = True
@@ -153,7 +153,7 @@ class Guard(Controller):
         return command
 
     def _as_numbers(self, given: Any, method: str, t: float) -> Array:
-        """What a method of the controller returned, as real numbers."""
+        """The return value of a method of the controller, as real numbers."""
         if isinstance(given, np.ndarray) and given.dtype == np.float64:
             return given
         name = f"{type(self.controller).__name__}.{method}"
@@ -164,7 +164,7 @@ class Guard(Controller):
         return numbers(f"what {name} returned at t = {t:.6g} s", given, "(channels,)")
 
     def _followed(self, t: float, measured: Measured) -> bool:
-        """Whether all actuators have been within the range of their last commands, not too long ago."""
+        """Whether all actuators have recently been within the range of their last commands."""
         applied, asked = measured.applied, self._asked_last
         if self._followed_at is None and applied is not None:
             self._followed_at = np.full(len(applied), t)
@@ -186,7 +186,7 @@ class Guard(Controller):
         return f"channels {', '.join(map(str, channels))} of the actuators have"
 
     def _sound(self, t: float, measured: Measured) -> bool:
-        """Whether all readings that matter are finite and recent."""
+        """Whether all relevant readings are finite and recent."""
         names = measured.names if self.uses is None else self.uses
         if not measured.names:
             return math.isfinite(measured.q.sum()) and math.isfinite(measured.v.sum())
@@ -199,7 +199,7 @@ class Guard(Controller):
         return True
 
     def _without(self, t: float, measured: Measured) -> Array | None:
-        """The command of a sample that has nothing sound to go by."""
+        """The command of a sample without valid readings or command."""
         if t - self._sound_at <= self.hold:
             self.state = HOLD if self._running else WAIT
             return self._last

@@ -51,7 +51,7 @@ class JointController(Controller):
         self._limited = bool(np.isfinite(self._limit).any())
 
     def _find_sensors(self, loop: Any, places: JointPlaces) -> bool:
-        """Note which sensors are needed; whether they give the speeds of all joints."""
+        """Find the required sensors, and whether they measure the speeds of all joints."""
         if not loop.sensors:
             self.uses: tuple[str, ...] = ()
             return True
@@ -90,7 +90,7 @@ class JointController(Controller):
             self.observer.start(t, measured)
 
     def _wanted(self, t: float) -> tuple[Array, Array, Array]:
-        """Position, velocity and acceleration of the reference; joints without one hold their position at the start."""
+        """Position, velocity and acceleration of the reference; joints without one hold their initial position."""
         if self._reference is None:
             rest = np.zeros(len(self._held))
             return self._held, rest, rest

@@ -167,7 +167,7 @@ class Kalman:
             self._settle(q)
 
     def _settle(self, q: Array) -> None:
-        """Be a filter about q."""
+        """Set the operating point q of the filter."""
         self._point = np.array(q)
         if not self.extended:
             self._warn_of_imbalance(self._point)
@@ -193,7 +193,7 @@ class Kalman:
             )
 
     def _linear_model(self) -> tuple:
-        """Phi, Gamma, Q, the torques that hold the joints, and H and h of every sensor, about the point of work."""
+        """Phi, Gamma, Q, the torques that hold the joints, and H and h of every sensor, at the operating point."""
         s, rest = self._system, np.zeros(self._system.nv)
         point = self._point
         assert point is not None
@@ -350,7 +350,7 @@ class Kalman:
             self._predict(tau, part)
 
     def _over(self, part: float) -> tuple[Array, Array, Array]:
-        """Phi, Gamma and Q of the linear filter over a part of the sample time."""
+        """Phi, Gamma and Q of the linear filter over a fraction of the sample time."""
         assert self._fixed is not None and self._point is not None
         if part == 1.0:
             return self._fixed[:3]
@@ -394,7 +394,7 @@ class Kalman:
         self.covariance = left @ P @ left.T + G @ R @ G.T
 
     def _read(self, i: int, reader: Any) -> tuple[Array, Array]:
-        """H and the reading that is expected."""
+        """H and the expected reading."""
         if self._fixed is None:
             return self._slope(reader, self.q, self.v)
         H, h = self._fixed[-1][i]
@@ -410,7 +410,7 @@ class Kalman:
         self.v = self.v + x[nv:]
 
     def _slope(self, reader: Any, q: Array, v: Array) -> tuple[Array, Array]:
-        """The slopes of a reading by [dq, dv], and the reading."""
+        """The derivatives of a reading with respect to [dq, dv], and the reading."""
         s, nv = self._system, self._system.nv
         h = np.asarray(reader.read(Instant(0.0, q, v, None)))
         H = np.zeros((len(h), 2 * nv))

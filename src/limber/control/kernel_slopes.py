@@ -35,7 +35,7 @@ Moving = tuple[Array, Array]
 
 
 class _Scalar(np.ndarray):
-    """An array that kernels may take for a number: `x += y` makes a new one, because other places may hold x too."""
+    """An array that kernels use as a number: `x += y` makes a new one, because x may be used elsewhere too."""
 
     def __iadd__(self, other):  # type: ignore[misc]
         return self + other

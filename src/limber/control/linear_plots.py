@@ -31,7 +31,7 @@ HERTZ = 2.0 * np.pi
 
 @contextmanager
 def _figure(width: float, height: float, title: str, path: Any) -> Iterator[Any]:
-    """A new figure in our style, with a title, which is written at the end if a path is given."""
+    """A new figure in the common style, with a title, which is written at the end if a path is given."""
     file = None if path is None else target(path)
     with style():
         figure = new_figure(number("width", width, above=0.0), height)
@@ -268,7 +268,7 @@ def _marks(axes: Any, points: np.ndarray, marker: str, look: str, label: str) ->
 
 
 def _window(axes: Any, points: np.ndarray, dt: float, limit: float | None) -> None:
-    """Axes that show these points and the unit circle, or those up to a limit; branches beyond are cut."""
+    """Axes that show these points and the unit circle, or those up to a limit; branches beyond are cut off."""
     size = np.abs(points).max(initial=1.0 if dt else 1e-9)
     if limit is not None:
         size = number("limit", limit, above=0.0)

@@ -127,7 +127,7 @@ def _of_result(result: Result, t: ArrayLike | None) -> tuple:
 def _with_rates(
     system: System, tau: ArrayLike, motion: Motion
 ) -> tuple[tuple[int, ...], tuple[Array, int]]:
-    """The driven bodies, and tau with their rates in it."""
+    """The driven bodies, and tau with their rates."""
     driven, x = prescribed(system, tau, motion)
     return driven, (x, system.nv)
 
@@ -167,7 +167,7 @@ def _moving(
     inputs: list[Channel],
     driven: tuple[int, ...],
 ) -> MovingState:
-    """The states with their slopes along x and u, side by side."""
+    """The states with their derivatives along x and u, side by side."""
     q, v, forces = states
     n, nv = len(q), s.nv
     count = 2 * nv + sum(len(channel.components) for channel in inputs)
@@ -238,6 +238,6 @@ def _model(state: MovingState, inputs: list[Channel], outputs: list[Channel] | N
 
 
 def _all_freedoms(s: System, q: Array, v: Array, independent: np.ndarray, which: str) -> Array:
-    """(2 nv, 2 n): [dq, dv] of independent coordinates and speeds."""
+    """(2 nv, 2 n): maps independent coordinates and speeds to [dq, dv]."""
     motions = closed_motions(s, q, v, independent, which)
     return np.block([[motions.T, np.zeros_like(motions.T)], [motions.S, motions.T]])

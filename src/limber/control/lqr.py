@@ -201,7 +201,7 @@ class LQR(Controller):
         self._path = self.times, q[None], rest[None], torque[None]
 
     def _first(self, s: System) -> Array:
-        """The configuration to be held, or the first one of the motion with its modes in balance."""
+        """The configuration to hold, or the first one of the motion with its modes in equilibrium."""
         return deformed(s, self._path[1][0]) if isinstance(self.about, Result) else self.about
 
     def start(self, t: float, measured: Measured) -> None:
@@ -226,7 +226,7 @@ class LQR(Controller):
         return command
 
     def _at(self, t: float) -> tuple[Array, Array, Array]:
-        """The nominal motion at a time; after its end it rests."""
+        """The nominal motion at a time; after its end it is at rest."""
         times, q, v, torque = self._path
         if t >= times[-1]:
             return self._end

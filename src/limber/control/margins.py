@@ -244,7 +244,7 @@ def _crossings(f: Callable[[Array], Array], omega: Array, values: Array) -> Arra
 
 
 def _peak(f: Callable[[Array], Array], omega: Array) -> tuple[float, float]:
-    """The largest value of f, and where it is: the best of a grid, then of finer ones around it."""
+    """The maximum of f, and its location: the best of a grid, then of finer grids around it."""
     best = (0.0, np.nan)
     for _ in range(REFINEMENTS):
         values = f(omega)

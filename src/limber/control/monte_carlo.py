@@ -150,7 +150,7 @@ def _cases(loop: Loop, parameters: Any, seeds: Any, q0: Any, v0: Any) -> tuple[C
 
 @dataclass(frozen=True)
 class _Row:
-    """What one case came to."""
+    """The outcome of one case."""
 
     case: int
     status: str
@@ -162,7 +162,7 @@ class _Row:
 
 @dataclass(frozen=True, eq=False)
 class _Job:
-    """All that a process needs to run cases."""
+    """Everything that a process needs to run cases."""
 
     loop: Loop
     t_end: float
@@ -173,7 +173,7 @@ class _Job:
     options: dict[str, Any]
 
     def arguments(self, case: int) -> dict[str, Any]:
-        """The arguments of `simulate` for one case, but for the loop."""
+        """The arguments of `simulate` for one case, except for the loop."""
         state = self.cases.arguments(case, {**self.start, "torque": None})
         given = {name: state[name] for name in ("q0", "v0") if state[name] is not None}
         numbers = self.cases.numbers(case)
@@ -187,7 +187,7 @@ class _Job:
         )
 
     def row(self, case: int) -> _Row:
-        """Run one case and measure it; its error, if there is one, is what it came to."""
+        """Run one case and measure it; an error becomes its outcome."""
         with collected_warnings() as found:
             try:
                 result = self.run(case)
@@ -214,7 +214,7 @@ class _Collected:
         self.told: dict[int, Warning] = {}
 
     def put(self, row: _Row) -> None:
-        """Take a row."""
+        """Add a row."""
         self.status[row.case], self.messages[row.case] = row.status, row.message
         if row.values is not None:
             self.values[row.case] = row.values
@@ -224,7 +224,7 @@ class _Collected:
             self.told[row.case] = row.warning
 
     def tell(self) -> None:
-        """Raise an error that is not about a case, and tell of warnings."""
+        """Raise an error that is not about a case, and issue warnings."""
         count = len(self.status)
         if len(self.errors) == count > 0 and len(set(self.messages)) == 1:
             raise self.errors[0]
@@ -236,7 +236,7 @@ class _Collected:
             )
 
     def table(self, names: tuple[str, ...]) -> dict[str, Array]:
-        """What was measured, {name: (cases, ...)}; nan in cases that failed."""
+        """The measures, {name: (cases, ...)}; nan in cases that failed."""
         found = {}
         for name in names:
             shapes = {row[name].shape for row in self.values.values()}
@@ -252,7 +252,7 @@ class _Collected:
 
 
 def _rows(job: _Job, workers: int) -> Iterator[_Row]:
-    """The rows of all cases, as they come.
+    """The rows of all cases, as they finish.
 
     The first case runs here, so that code is compiled and loaded once, and the other processes find it.
     """
@@ -267,7 +267,7 @@ def _rows(job: _Job, workers: int) -> Iterator[_Row]:
 
 
 def _in_processes(job: _Job, cases: range, workers: int) -> Iterator[_Row]:
-    """Rows from other processes.  On Linux they are forks, which know all functions that this process does."""
+    """Rows from other processes. On Linux they are forks, which have all functions of this process."""
     start = "fork" if sys.platform == "linux" else "spawn"
     pool = ProcessPoolExecutor(
         min(workers, len(cases)), multiprocessing.get_context(start), _begin, (job,)
@@ -297,7 +297,7 @@ _job: _Job | None = None
 
 
 def _begin(job: _Job) -> None:
-    """Prepare a process; Ctrl-C is for the one that started it."""
+    """Prepare a process; Ctrl-C is handled by its parent."""
     global _job  # noqa: PLW0603 (one for each process)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _job = job

@@ -161,7 +161,7 @@ def _dimensions(name: str, values: Array) -> tuple[str, ...]:
 
 
 def _text(value: Any) -> str:
-    """A value as Python reads it."""
+    """A value as a Python expression."""
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{key!r}: {_text(x)}" for key, x in value.items()) + "}"
     if isinstance(value, np.ndarray | np.generic):

@@ -89,7 +89,7 @@ class MovingState:
         return {end: value for end, (value, _) in self.external.items()} or None
 
     def _by_wrenches(self, by: Derivatives) -> Array | float:
-        """The part of slopes that external wrenches have."""
+        """The part of the derivatives due to external wrenches."""
         return sum((by.external[end] @ slope for end, (_, slope) in self.external.items()), 0.0)
 
     @cached_property

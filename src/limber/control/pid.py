@@ -93,11 +93,12 @@ class PID(JointController):
 
     @property
     def _closed(self) -> bool:
-        """Whether closures carry a part of the weight, because some joints have no torque."""
+        """Whether closures carry part of the weight, because some joints have no torque."""
         return bool(self._system.closures) and len(self._passive) > 0
 
     def _refuse_unseen(self, loop: Any) -> None:
-        """Refuse a closed system some of whose joints no sensor reads: where they are is not told by the others alone."""
+        """Reject a closed system with joints that no sensor reads: the others alone do not determine their
+        positions."""
         read = {int(i) for r in loop.readers if r.q is not None for i in r.q}
         unseen = [
             body
@@ -168,7 +169,7 @@ class PID(JointController):
         return torque
 
     def _holding(self, measured: Measured) -> Array:
-        """The torques that hold the undeformed system at rest; what is not measured is where it is in the neutral position."""
+        """The torques that hold the undeformed system at rest; unmeasured joints are taken in the neutral position."""
         s = self._system
         q = s.neutral()
         for where in s.layout.values():

@@ -85,7 +85,7 @@ class _Called:
 
 @dataclass(frozen=True)
 class _Named:
-    """References of some of n joints, by number; the others hold their position at the start."""
+    """References of some of n joints, by number; the others hold their initial position."""
 
     parts: tuple[tuple[int, Reference], ...]
     n: int
@@ -100,7 +100,7 @@ class _Named:
 
 
 def _checked(given: Any, t: float, n: int) -> tuple[Array, Array, Array]:
-    """What a reference function returned, with rates of zero where it has none."""
+    """The return value of a reference function, with zero rates if it has none."""
     parts = given if isinstance(given, tuple) else (given,)
     rows = np.zeros((3, n))
     try:
@@ -118,7 +118,7 @@ def _checked(given: Any, t: float, n: int) -> tuple[Array, Array, Array]:
 
 
 def _by_name(given: Mapping[str, Any], places: JointPlaces) -> Reference:
-    """The reference of joints by their names; what is not named is held where it started."""
+    """The reference of joints by name; joints that are not named hold their initial position."""
     for name in given:
         if name not in places.labels:
             raise ArgumentValueError(

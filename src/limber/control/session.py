@@ -92,7 +92,7 @@ class LoopSession:
         self._applied: Array | None = None
 
     def _prepare_drives(self) -> None:
-        """Set the torques to zero, and make room for those that change between samples."""
+        """Set the torques to zero, and allocate those that change between samples."""
         s = self._system
         self._drives = [actuator.drive(s) for actuator in self._loop.actuators]
         for drive in self._drives:
@@ -180,7 +180,8 @@ class LoopSession:
     # --- parts of a sample ------------------------------------------------------------------------------
 
     def _since_start(self, t: float) -> float:
-        """The time from the start of the loop; that of the sample which is due, to the bit, where t is as good as it."""
+        """The time from the start of the loop; exactly that of the sample that is due if t agrees with it to
+        rounding."""
         now = t - self._origin
         close = max(self._same, ROUNDING * math.ulp(t))
         return self._scheduled if abs(now - self._scheduled) <= close else now
@@ -205,7 +206,7 @@ class LoopSession:
                 self._take(number, at, reading)
 
     def _take(self, number: int, at: float, reading: Array) -> None:
-        """A reading arrives."""
+        """Deliver a reading."""
         name, reader = self._measurements[number].sensor.name, self._measurements[number].reader
         self._readings[name], self._taken[name] = reading, at
         if reader.q is not None:
@@ -232,7 +233,7 @@ class LoopSession:
         ticks.step()
 
     def _record(self, t: float) -> None:
-        """Keep what the controller wants to be recorded."""
+        """Record the outputs of the controller."""
         for name, value in self._controller.outputs().items():
             log = self._recorded.get(name)
             if log is None:
@@ -240,7 +241,7 @@ class LoopSession:
             log.add(t, value if getattr(value, "ndim", 0) == 1 else np.ravel(value))
 
     def _new_log(self, name: str, width: int) -> Log:
-        """A log for an output of the controller that was not there before."""
+        """A log for a new output of the controller."""
         if name in self._readings or name == "command":
             raise ArgumentValueError(
                 f"outputs() of {self._named} has {name!r}, which is the name of a sensor or of the command: rename it."
@@ -254,7 +255,7 @@ class LoopSession:
         return type(self._controller.controller).__name__
 
     def _put(self, now: float, command: Array) -> None:
-        """A command takes effect."""
+        """Put a command into effect."""
         if not self._drives:
             self._tau = self._applied = command
             return
@@ -276,7 +277,7 @@ class LoopSession:
         return min(soonest, self._readings_under_way.next, self._commands_under_way.next)
 
     def _torques(self, now: float, v: Array) -> Array:
-        """The torques from now on, as the integrator takes them."""
+        """The torques from now on, in the form that the integrator uses."""
         shift = self._run_start - self._origin
         self._scheduled = self._next()
         self.plan[P_NEXT], self.plan[P_START] = self._scheduled - shift, now - shift

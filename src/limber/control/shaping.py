@@ -74,7 +74,7 @@ class Shaper:
         return float(self.times[-1])
 
     def __mul__(self, other: Any) -> Shaper:
-        """Both shapers, one after the other: what either leaves out, the product leaves out."""
+        """Both shapers in series: the product suppresses what either of them suppresses."""
         if not isinstance(other, Shaper):
             return NotImplemented
         times = np.add.outer(self.times, other.times).ravel()
@@ -253,7 +253,7 @@ class Shaped:
 
 
 class _Constant:
-    """A delay that does not change."""
+    """A constant delay."""
 
     breaks = ()
 
@@ -264,12 +264,12 @@ class _Constant:
         return self._delay
 
     def sent(self, t: float) -> tuple[float, float, float]:
-        """When that was commanded which arrives at t, and the first two derivatives of that by t."""
+        """The time at which the command arriving at t was sent, and its first two derivatives with respect to t."""
         return t - self._delay, 1.0, 0.0
 
 
 class _Varying:
-    """A delay that is a spline of the time of the command, constant before and after."""
+    """A delay that is a spline in the time of the command, constant before and after."""
 
     def __init__(self, times: Array, delays: Array):
         self.times, self.delays = times, delays
@@ -289,7 +289,7 @@ class _Varying:
         return float(self._spline(min(max(s, self._first), self._last)))
 
     def sent(self, t: float) -> tuple[float, float, float]:
-        """When that was commanded which arrives at t, and the first two derivatives of that by t."""
+        """The time at which the command arriving at t was sent, and its first two derivatives with respect to t."""
         if t <= self._arrives[0] or t >= self._arrives[-1]:
             return t - self.at(self._first if t <= self._arrives[0] else self._last), 1.0, 0.0
         s = float(np.interp(t, self._arrives, self._sent))

@@ -104,7 +104,7 @@ class SingularPerturbation(ComputedTorque):
         self._gains_at: Array | None = None
 
     def _tell_range(self, lowest: float) -> None:
-        """Warn where the two time scales are not apart."""
+        """Warn if the two time scales are not well separated."""
         slow = float(max(np.sqrt(self._kp.max()), 0.5 * self._kd.max()))
         if lowest < APART * slow:
             warn(
@@ -126,7 +126,7 @@ class SingularPerturbation(ComputedTorque):
         return self._rigid(q, v, a) - self._gains @ z
 
     def _fast(self, q: Array) -> tuple[Array, float]:
-        """The gains of u_f by [z, z'], and the lowest fast frequency that torques reach."""
+        """The gains of u_f on [z, z'], and the lowest fast frequency that torques reach."""
         s, r, f = self._design, self._joints, self._modes
         M = mass_matrix(s, self._undeformed(q))
         rr, rf, ff = M[np.ix_(r, r)], M[np.ix_(r, f)], M[np.ix_(f, f)]
@@ -162,7 +162,7 @@ class SingularPerturbation(ComputedTorque):
         return gains, lowest
 
     def _balanced(self, t: float, q: Array) -> Array:
-        """eta_s along the reference; joints that are not controlled count as standing still where they are."""
+        """eta_s along the reference; joints that are not controlled are taken to stand still."""
         s, places = self._design, self._prepared
         wanted, speed, acceleration = self._wanted(t)
         there = np.array(q)

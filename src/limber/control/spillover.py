@@ -197,7 +197,9 @@ def _poles(mode: Pole) -> list[complex]:
 
 
 def _moved(mode: Pole, start: complex, path: np.ndarray, dt: float) -> Pole:
-    """The mode where a path from `start` ends.  Sampled, a path turns about the origin, and its angle is followed."""
+    """The mode at the end of a path from `start`. In a sampled loop a path turns about the origin, and its angle is
+    followed.
+    """
     if dt:
         value = start + np.log(path[1:] / path[:-1]).sum() / dt
     else:
@@ -207,7 +209,7 @@ def _moved(mode: Pole, start: complex, path: np.ndarray, dt: float) -> Pole:
 
 
 def _known(modes: list[Pole], reduced: LinearModel) -> set[int]:
-    """The numbers of the modes nearest to the poles of the design model, in parts of their frequency."""
+    """The numbers of the modes nearest to the poles of the design model, relative to their frequency."""
     poles = grouped(reduced.rates)
     size = max((abs(mode.value) for mode in modes), default=1.0)
     cost = np.array(

@@ -145,7 +145,7 @@ def tune(
 
 
 def _why_low(s: System, first: float, chosen: float) -> str:
-    """A note on a bandwidth far below the first one, of joints without rotor inertia."""
+    """A note on a bandwidth far below the first one, for joints without rotor inertia."""
     light = [b for b, j in s.joints.items() if j.dofs and not np.all(j.physics.armature)]
     if chosen > first / LOW or not light or s.nv == sum(j.dofs for j in s.joints.values()):
         return ""
@@ -156,7 +156,7 @@ def _why_low(s: System, first: float, chosen: float) -> str:
 
 
 class _Design:
-    """The plant about a configuration, and the gains of a bandwidth."""
+    """The plant about a configuration, and the gains for a bandwidth."""
 
     def __init__(self, s: System, q: ArrayLike | None, T: float, delay: float, damping: float):
         others = [name for name, j in s.joints.items() if not all(j.has_coordinate)]

@@ -43,7 +43,7 @@ def _kind(h: np.ndarray) -> str:
 
 
 def _numbered(found: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Nameless coordinates of joints with several get numbers."""
+    """Number the nameless coordinates of joints with several."""
     if len(found) == 1:
         return found
     return [(kind, name or str(i)) for i, (kind, name) in enumerate(found, start=1)]

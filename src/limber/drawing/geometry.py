@@ -203,7 +203,7 @@ def _closure(
 
 
 def _ribs(drawn: Skeleton, R: Array, points: Array, eta: Array) -> Array:
-    """(n, r, 2, 3): the ends of the ribs of a body, its points placed and its frame turned by R."""
+    """(n, r, 2, 3): the ends of the ribs of a body with placed points and a frame rotated by R."""
     ribs = drawn.ribs
     if not len(ribs.points):
         return np.zeros((len(eta), 0, 2, 3))
@@ -243,7 +243,7 @@ def _body_frame(system: System, item: Attachment, R: Array, p: Array, eta: Array
 
 
 def _bent(system: System, body: str, node: int, eta: Array) -> Frame:
-    """Rotation and place of a node in the frame of its body."""
+    """Rotation and position of a node in the frame of its body."""
     shapes = system.bodies[body].node_set.shapes[[node]]
     return turned(shapes.turns(eta)[:, 0]), shapes.places(eta)[:, 0]
 

@@ -53,7 +53,7 @@ class Placer:
         return R @ turn, p + R @ local
 
     def _bent(self, body: str, node: int, eta: Array) -> tuple[Array, Array]:
-        """Rotation and place of a node in the frame of its body."""
+        """Rotation and position of a node in the frame of its body."""
         shapes = self.system.bodies[body].node_set.shapes
         place = shapes.position[node] + shapes.translation[node] @ eta
         if shapes.second is not None:

@@ -100,7 +100,7 @@ def skeletons(
 def _with_shapes(
     own: Skeleton, item: Attachment, triangles: int, unread: dict[str, str]
 ) -> Skeleton:
-    """The drawing of a body with its shapes, which are drawn in place of its lines or beside them."""
+    """The drawing of a body with its shapes, which replace its lines or are added to them."""
     surfaces = surfaces_of(item, triangles, unread)
     if not surfaces:
         return own
@@ -219,7 +219,7 @@ def _among(pairs: np.ndarray, known: np.ndarray) -> np.ndarray:
 
 
 class _Points:
-    """Points without doubles."""
+    """Points without duplicates."""
 
     def __init__(self, nodes: Shapes):
         self.found: list[Shapes] = []
@@ -234,11 +234,11 @@ class _Points:
         return len(self.found)
 
     def has(self, position: Array) -> bool:
-        """Whether there is a point, at rest or not."""
+        """Whether a point exists, moving or not."""
         return any(np.abs(x.position - position).max() <= self._near for x in self.found)
 
     def add(self, point: Shapes) -> int:
-        """The number of a point, new if there is none that is and moves where it does."""
+        """The number of a point; a new one if none has the same position and motion."""
         for i, known in enumerate(self.found):
             if np.abs(known.position - point.position).max() <= self._near:
                 apart = np.abs(known.translation - point.translation).max(initial=0.0)
@@ -254,7 +254,7 @@ class _Points:
 
 
 def _apart(a: Array | None, b: Array | None) -> float:
-    """The largest difference of second-order shapes, of which None are zeros."""
+    """The largest difference of second-order shapes, where None stands for zeros."""
     difference = (0.0 if a is None else a) - (0.0 if b is None else b)
     return float(np.abs(difference).max(initial=0.0))
 
@@ -264,7 +264,7 @@ def _size(position: Array) -> float:
 
 
 def _thinned(n: int, wanted: set[int]) -> list[int]:
-    """Numbers of at most about MOST nodes, those wanted among them."""
+    """Numbers of at most about MOST nodes, including the required ones."""
     every = -(-n // MOST) if n else 1
     return sorted({*range(0, n, every), *wanted, *([n - 1] if n else [])})
 

@@ -74,7 +74,7 @@ def _shapes(drawn: Skeleton, own: str) -> list[Surface]:
 
 
 def _lines(drawn: Skeleton, own: str, radius: float, heavy: float) -> list[Surface]:
-    """Tubes for lines and ribs, and balls for marks and mass centres."""
+    """Tubes for lines and ribs, and balls for marks and centres of mass."""
     thin = radius * (0.4 if len(drawn.marks) else 1.0) * (1.0 if drawn.flexible else 1.3)
     found = []
     for a, b in drawn.edges:
@@ -144,7 +144,7 @@ def sphere(point: Shapes, radius: float, paint: str) -> Surface:
 
 
 def _moved(points: Shapes, offsets: Array) -> Shapes:
-    """Points beside others that move as these do."""
+    """Points next to others that move like these."""
     return Shapes(points.position + offsets, points.translation, points.rotation, points.second)
 
 

@@ -79,7 +79,7 @@ def _surface(body: Body, shape: Shape, most: int) -> Surface:
 
 
 def _fitting(shape: Shape, most: int) -> Triangles:
-    """The triangles of a shape, made coarser or finer; kept, since a mesh takes a while."""
+    """The triangles of a shape, coarsened or refined; cached, because a mesh takes a while."""
     kept = _kept.setdefault(shape, {})
     if most not in kept:
         points, triangles = shape.triangles()
@@ -129,7 +129,8 @@ def bending(points: Array, body: Body) -> Shapes:
 
 
 def _on_line(points: Array, stations: Array) -> tuple[np.ndarray, Array]:
-    """(p, 2) each: the stations before and behind, and their weights; beyond the ends the last one has all of it."""
+    """(p, 2) each: the stations before and after, and their weights; beyond the ends the last one has all the
+    weight."""
     direction = stations[-1] - stations[0]
     direction /= np.linalg.norm(direction)
     s = (stations - stations[0]) @ direction
@@ -140,8 +141,9 @@ def _on_line(points: Array, stations: Array) -> tuple[np.ndarray, Array]:
 
 
 def _halfway(points: Array, lever: Array, stations: Array) -> Array:
-    """Levers of points between two stations, with half of their part along the line: the mean of two stations then gives
-    lines that bend with constant curvature exactly."""
+    """Lever arms of points between two stations, with half of their part along the line: the mean of two stations then
+    gives lines that bend with constant curvature exactly.
+    """
     direction = stations[-1] - stations[0]
     length = float(np.linalg.norm(direction))
     direction = direction / length

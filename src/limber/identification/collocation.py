@@ -97,7 +97,7 @@ def carried(
 
 
 class _Map:
-    """What an interval does to [u, ud]: X (2 n, d) becomes by_start X, with `driven` added to its first columns."""
+    """The map of an interval on [u, ud]: X (2 n, d) becomes by_start X, with `driven` added to its first columns."""
 
     def __init__(self, points: Points, h: float, C: Array, E: Array, B: Array):
         n, d = B.shape[1:]
@@ -113,7 +113,7 @@ class _Map:
 
 
 class _Interval:
-    """An interval; its map and those of its halves are there as soon as they are known."""
+    """An interval; its map and those of its halves are stored once they are known."""
 
     def __init__(self, start: float, end: float, whole: _Map | None = None):
         self.start, self.end, self.whole = start, end, whole
@@ -124,20 +124,20 @@ class _Interval:
         return 0.5 * (self.start + self.end)
 
     def unknown(self) -> list[tuple[float, float]]:
-        """The ends of what has no map yet: the interval itself, and its halves."""
+        """The ends of the parts without a map: the interval itself, and its halves."""
         if self.halves:
             return []
         whole = [] if self.whole else [(self.start, self.end)]
         return [*whole, (self.start, self.middle), (self.middle, self.end)]
 
     def know(self, maps: Iterator[_Map]) -> None:
-        """Take the maps that were unknown."""
+        """Store the maps that were unknown."""
         if not self.halves:
             self.whole = self.whole or next(maps)
             self.halves = next(maps), next(maps)
 
     def carried(self, X: Array) -> tuple[Array, Array]:
-        """[u, ud] at the end from those at the start, by the halves, and how far the whole interval is off."""
+        """[u, ud] at the end from those at the start, by the halves, and the error of the whole interval."""
         assert self.whole is not None
         end = self.halves[1](self.halves[0](X))
         return end, np.abs(self.whole(X) - end)
@@ -189,7 +189,7 @@ def refined(ends: Array, stages: int, slopes: Slopes, start: Array) -> Array:
 
 
 def _mapped(intervals: Sequence[_Interval], points: Points, slopes: Slopes) -> None:
-    """Find the maps that intervals do not know yet."""
+    """Find the maps that intervals do not have yet."""
     places = np.array([x for one in intervals for x in one.unknown()])
     lengths = np.diff(places, axis=1)[:, 0]
     found = slopes(places[:, :1] + lengths[:, None] * points.c)
@@ -200,7 +200,8 @@ def _mapped(intervals: Sequence[_Interval], points: Points, slopes: Slopes) -> N
 
 
 def _sizes(X: Array) -> Array:
-    """The largest values (2 n, d) over time, of freedoms that hardly move a part of those that move most."""
+    """The largest values (2 n, d) over time; for degrees of freedom that hardly move, a fraction of the largest of
+    all."""
     largest = np.abs(X).max(axis=0)
     n = len(largest) // 2
     for part in (largest[:n], largest[n:]):

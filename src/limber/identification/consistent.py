@@ -81,7 +81,7 @@ class _Problem:
         ]
 
     def _sizes(self, start: Array) -> Array:
-        """What each number is like: the largest of its kind in the body, or one."""
+        """The scale of each number: the largest of its kind in the body, or one."""
         size = np.where(start != 0.0, np.abs(start), 1.0)
         for at in map(np.array, self.places):
             for kind in (at[:1], at[1:4], at[4:]):
@@ -89,7 +89,7 @@ class _Problem:
         return size
 
     def inside(self) -> Array:
-        """The start, with bodies and joints that are at the edge of what is possible moved a little inside."""
+        """The start, with bodies and joints at the boundary of the feasible set moved slightly inside."""
         x = self.start.copy()
         for at in self.places:
             values, vectors = np.linalg.eigh(pseudo_inertia(x[at] * self.size[at]))
@@ -100,7 +100,7 @@ class _Problem:
         return x
 
     def misfit(self, x: Array) -> float:
-        """The cost without the barrier, but for a constant."""
+        """The cost without the barrier, up to a constant."""
         rest = self.rows @ x - self.right
         return 0.5 * float(rest @ rest)
 
@@ -124,7 +124,7 @@ class _Problem:
         return self.misfit(x) + weight * (barrier - float(np.log(x[self.joints]).sum()))
 
     def centred(self, x: Array, weight: float) -> Array:
-        """The best x at a weight of the barrier, from another one on."""
+        """The best x for a weight of the barrier, starting from another x."""
         cost = self._cost(x, weight)
         for _ in range(NEWTON):
             rows, right = self._barrier(x)

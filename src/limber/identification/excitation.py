@@ -49,7 +49,7 @@ PIECES = 24
 STEP = 1e-4
 #: The first motion has this part of what limits allow.
 FIRST = 0.9
-#: A motion with too large a torque is scaled down up to this many times, in proportion to it and at least by this factor.
+#: A motion with too large a torque is scaled down up to this many times, in proportion to it, at least by this factor.
 SHORTENED, SHORTER = 20, 1.01
 #: What may be limited.
 LIMITS = ("position", "speed", "acceleration", "torque")
@@ -222,7 +222,7 @@ class _Search:
         return described(unknowns, without(data[:, :n], data[:, n:]), np.vstack([data, priors]))
 
     def value(self, x: Array) -> tuple[float, Array]:
-        """The score, and what is left of the limits of torque."""
+        """The score, and the margins to the torque limits."""
         key = x.tobytes()
         if key not in self._known:
             unknowns, rows, priors = self.slopes(x)
@@ -249,7 +249,8 @@ class _Search:
     def linear(self) -> tuple[Array, Array]:
         """C, d with |C x| <= d: limits of position, speed and acceleration.
 
-        At the points of the grid they are less by the most that a series can have more between these (Ehlich & Zeller 1964).
+        At the points of the grid the limits are reduced by the largest overshoot that a series can have between them
+        (Ehlich & Zeller 1964).
         """
         C, d = [np.zeros((0, self.size * len(self.bodies)))], [np.zeros(0)]
         for i, body in enumerate(self.bodies):
@@ -263,7 +264,7 @@ class _Search:
         return np.vstack(C), np.concatenate(d)
 
     def first(self, rng: np.random.Generator) -> Array:
-        """A random motion, as large as limits allow."""
+        """A random motion, as large as the limits allow."""
         x = rng.standard_normal(self.size * len(self.bodies))
         C, _ = self.linear()
         if len(C):
@@ -279,7 +280,7 @@ class _Search:
         )
 
     def best(self, x: Array, iterations: int) -> tuple[Array, tuple[float, ...]]:
-        """The best coefficients within the limits that were found, and the scores on the way."""
+        """The best coefficients found within the limits, and the scores along the way."""
         unit = float(np.abs(x).max())
         C, _ = self.linear()
         C = C * unit

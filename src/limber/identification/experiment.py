@@ -90,7 +90,7 @@ def simulated_experiment(
 
 
 def _disturbed(sensor: Sensor, clean: Array, t: Array, rng: np.random.Generator | None) -> Array:
-    """Readings with the errors of a sensor: noise, a bias that walks, the range and the steps between readings."""
+    """Readings with the errors of a sensor: noise, random walk of the bias, range and quantization."""
     if rng is None:
         return clean
     sigma = np.sqrt(sensor.noise_density**2 * sensor.rate + sensor.noise**2)
@@ -177,7 +177,7 @@ def still(system: System, run: Run) -> Motion:
 
 
 def _start_of(system: System, experiment: Experiment, name: str, t0: float) -> tuple[Array, Array]:
-    """q0 and v0; joints of prescribed motion start on it."""
+    """q0 and v0; joints with prescribed motion start on it."""
     q0 = system.neutral() if experiment.q0 is None else array(f"q0 of {name}", experiment.q0, (system.nq,))  # fmt: skip
     v0 = np.zeros(system.nv) if experiment.v0 is None else array(f"v0 of {name}", experiment.v0, (system.nv,))  # fmt: skip
     q0, v0 = np.array(q0), np.array(v0)
@@ -190,7 +190,7 @@ def _start_of(system: System, experiment: Experiment, name: str, t0: float) -> t
 
 
 def _refuse_feedback(experiment: Experiment, name: str) -> None:
-    """Refuse forces that are functions of the state: the readings were made with forces that were as they were."""
+    """Reject forces that are functions of the state: the forces of an experiment are fixed."""
     external = experiment.external or {}
     acting = {"torque": experiment.torque, **{f"external[{key!r}]": x for key, x in external.items()}}  # fmt: skip
     for what, given in acting.items():
@@ -212,7 +212,7 @@ def _refuse_feedback(experiment: Experiment, name: str) -> None:
 def _unknown_start(
     system: System, experiment: Experiment, name: str
 ) -> tuple[tuple[str, ...], Array, Array]:
-    """Names, standard deviations and directions (2 nv, k) of the unknowns of the start."""
+    """Names, standard deviations and directions (2 nv, k) of the unknowns of the initial state."""
     given = experiment.unknown_start
     names = (given,) if isinstance(given, str) else tuple(given)
     speeds = speed_names(system)

@@ -88,7 +88,7 @@ def identify(
 
 
 def _parts(windows: Any) -> list[float]:
-    """The parts of experiments that are fitted one after the other; the last is the whole."""
+    """The parts of experiments that are fitted in sequence; the last is the whole."""
     parts = numbers("windows", windows, "(n,)")
     if (
         parts.ndim != 1
@@ -103,7 +103,7 @@ def _parts(windows: Any) -> list[float]:
 
 
 def _refuse_known(system: System, unknowns: Sequence[Sought], plans: Sequence[Plan]) -> None:
-    """Refuse parameters that are unknown and known, under one name or under two, such as EI and EIz."""
+    """Reject parameters that are both unknown and known, under one name or under two, such as EI and EIz."""
     names = dict.fromkeys(one.number[0] for one in unknowns)
     sought_values = {name: table.find(system, name).value for name in names}
     for plan in plans:
@@ -157,7 +157,7 @@ def _biases(
     plans: Sequence[Plan],
     levels: Mapping[str, Array],
 ) -> list[Bias]:
-    """The unknown biases, each in the unit of the noise, or of the readings where that is not known."""
+    """The unknown biases, each in the unit of the noise, or of the readings if the noise is unknown."""
     names = [given] if isinstance(given, str) else list(given)
     by_name = {one.name: one for one in sensors}
     found = []

@@ -153,7 +153,7 @@ class Problem:
         return self._priors(z)[1]
 
     def _priors(self, z: Array) -> tuple[Array, Array]:
-        """The residuals of priors and their slopes."""
+        """The residuals of priors and their derivatives."""
         found: list[tuple[float, int, float]] = []
         for i, one in enumerate(self.unknowns):
             if one.prior is not None:

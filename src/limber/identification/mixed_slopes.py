@@ -145,7 +145,9 @@ def mixed_slopes(
 def _stepped(
     system: System, packed: Packed, parameter: Parameter, place: tuple[int, ...]
 ) -> np.ndarray:
-    """The constants with a step of one number of a parameter; of symmetric matrices that kernels read as a whole, of both."""
+    """The constants with a step in one number of a parameter; for symmetric matrices that kernels read as a whole, in
+    both.
+    """
     shape = parameter.value.shape
     places = {place, place[::-1]} if parameter.quantity in BOTH else {place}
     values: list[Any] = parameter.value.ravel().tolist()

@@ -104,7 +104,7 @@ class TimeProblem(Problem):
         return values, slopes
 
     def _run(self, p: int, system: System, z: Array) -> Run:
-        """The run of an experiment with its unknown start."""
+        """The run of an experiment with its unknown initial state."""
         run, nv = self.plans[p].run, system.nv
         if not len(self._starts[p]):
             return run

@@ -164,7 +164,9 @@ def _in_axes(sensor: Any, axes: Moving, vector: Moving) -> Moving:
 def _along(
     motion: Motion, row: str, inputs: Sequence[str], node: tuple[str, int | None] | None = None
 ) -> dict[str, Moving]:
-    """The outputs of a row of the table along a motion, with their slopes: along the state, and by numbers of the model."""
+    """The outputs of a row of the table along a motion, with their derivatives with respect to the state and numbers of
+    the model.
+    """
     s, d = motion.system, motion.dq.shape[-1]
     states = {
         "q": (motion.q, motion.dq),

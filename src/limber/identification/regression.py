@@ -234,7 +234,7 @@ def _solved(
 ) -> tuple[Array, Array, Array, Array]:
     """The best change of the base parameters, the residuals, the noise (nv,) and the weighted columns.
 
-    least : the least noise, which torques without any have from rounding.
+    least : the smallest noise, which exact torques have from rounding.
     """
     nv, count = Y.shape[1:]
     sigma = np.ones(nv) if known is None else known
@@ -254,7 +254,7 @@ def _solved(
 
 
 def _impossible(sought: list[Number], values: Array) -> tuple[str, ...]:
-    """The bodies whose ten numbers belong to no distribution of mass."""
+    """The bodies whose ten numbers belong to no mass distribution."""
     found: dict[str, Array] = {}
     for one, x in zip(sought, values):
         if one.parameter is None:

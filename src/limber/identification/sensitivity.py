@@ -86,7 +86,7 @@ class Run:
         return self._times(lambda table: table.t)
 
     def _times(self, of_table: Callable[[Table], Array]) -> Array:
-        """Times within the run that tables and the breaks of prescribed motions give."""
+        """Times within the run from tables and from the breaks of prescribed motions."""
         given = [self.torque, *(self.external or {}).values(), *(self.motion or {}).values()]
         found = [of_table(x) if isinstance(x, Table) else getattr(x, "breaks", ()) for x in given]
         times = np.concatenate([np.zeros(0), *(np.asarray(x, dtype=float) for x in found)])
@@ -178,7 +178,7 @@ def moving(system: System, run: Run, numbers: Sequence[Number]) -> Motion:
 def _followed(
     system: System, run: Run, numbers: Sequence[Number], ends: Array, stages: int, X: Array
 ) -> Array:
-    """[u, ud] (m, 2 nv, d) at the ends of intervals, from those at the first, along a motion that is smooth."""
+    """[u, ud] (m, 2 nv, d) at the ends of intervals, from those at the first, along a smooth motion."""
     points = gauss(stages)
     inside = (ends[:-1, None] + np.diff(ends)[:, None] * points.c).ravel()
     result = simulated(system, run, np.append(inside, ends[-1]))
@@ -201,7 +201,7 @@ def _followed(
 def _slopes_at(
     system: System, run: Run, numbers: Sequence[Number], times: Array
 ) -> Iterator[tuple[Array, Array, Array]]:
-    """C, E and B at times (m, s), for some of the m after the others; the motion does not depend on where it is asked for."""
+    """C, E and B at times (m, s), computed in portions of the m; the motion does not depend on the times requested."""
     stages = times.shape[1]
     every, place = np.unique(np.append(times, run.t[-1]), return_inverse=True)
     result, count = simulated(system, run, every), max(1, ROWS // stages) * stages
@@ -210,7 +210,7 @@ def _slopes_at(
 
 
 def _abrupt(system: System, run: Run, longest: float, stages: int) -> bool:
-    """Whether slopes may change within much less than an interval: by friction, at stops, and by strong dampers."""
+    """Whether derivatives may change within much less than an interval, due to friction, stops or strong dampers."""
     joints = [joint.physics for joint in system.joints.values()]
     if any(x.options & FRICTION or x.stop_stiffness.any() for x in joints):
         return True
@@ -218,10 +218,10 @@ def _abrupt(system: System, run: Run, longest: float, stages: int) -> bool:
 
 
 def _intervals(system: System, run: Run) -> tuple[Array, int]:
-    """The ends of the intervals, and the Gauss points of each, such that there are fewest in all.
+    """The ends of the intervals, and the Gauss points of each, chosen so that the total is smallest.
 
-    Ends are the times of the run, the corners of what acts, and more as the frequencies ask for.  All rows of tables are ends
-    unless these are more than the intervals without them, as with torques recorded at a high rate.
+    Ends are the times of the run, the corners of the loads, and more as the frequencies require. All rows of tables are
+    ends, unless they outnumber the intervals without them, as with torques recorded at a high rate.
     """
     fastest = _fastest(system, run)
     ends, stages = _parted(system, _marks(run, run.corners()), fastest)
@@ -232,14 +232,16 @@ def _intervals(system: System, run: Run) -> tuple[Array, int]:
 
 
 def _marks(run: Run, inner: Array) -> Array:
-    """The start and the times of a run, and inner times; those that nearly coincide are one, times of the run stay."""
+    """The initial time and the times of a run, and inner times; nearly coincident ones are merged, and times of the run
+    stay.
+    """
     marks = np.unique(np.concatenate([[run.t0], run.t, inner]))
     near = np.flatnonzero(np.diff(marks) <= SAME * (marks[-1] - run.t0))
     return np.delete(marks, [k if marks[k] not in run.t else k + 1 for k in near])
 
 
 def _parted(system: System, marks: Array, fastest: float) -> tuple[Array, int]:
-    """The ends of intervals that are short enough for the highest frequency, and the Gauss points of each."""
+    """The ends of intervals short enough for the highest frequency, and the Gauss points of each."""
     turned = fastest * np.diff(marks)
     parts = {s: np.maximum(1, np.ceil(turned / z)).astype(int) for s, z in INTERVALS.items()}
     small = [s for s in parts if s <= USUAL or s * system.nv <= EQUATIONS]
@@ -261,12 +263,12 @@ def refuse_too_fast(system: System, run: Run) -> None:
 
 
 def _fastest(system: System, run: Run) -> float:
-    """The highest frequency of small motions about the start, driven joints held."""
+    """The highest frequency of small motions about the initial state, with driven joints held."""
     return float(np.abs(_rates(system, run).imag).max(initial=0.0))
 
 
 def _rates(system: System, run: Run) -> np.ndarray:
-    """The eigenvalues of small motions about the start, driven joints held."""
+    """The eigenvalues of small motions about the initial state, with driven joints held."""
     rest = np.zeros(system.nv)
     by = derivatives(system, run.q0, run.v0, rest, "inverse_dynamics")
     free = _free(system, run.motion or ())
@@ -294,7 +296,9 @@ def _turned(system: System, v: Array) -> Array:
 
 
 def _accelerations(result: Result, numbers: Sequence[Number]) -> tuple[Array, Array, Array, Array]:
-    """The slopes of vdot by q and v (n, nv, nv) and by numbers (n, nv, len(numbers)), and vdot, at the rows of a result."""
+    """The derivatives of vdot with respect to q and v (n, nv, nv) and to numbers (n, nv, len(numbers)), and vdot, at
+    the rows of a result.
+    """
     s, nv = result.system, result.system.nv
     names = tuple(dict.fromkeys(name for name, _ in numbers))
     external: Any = dict(result.external) or None
@@ -336,7 +340,9 @@ def _second_order(
 
 
 def _reached(C: Array, E: Array, B: Array, u: Array, ud: Array) -> np.ndarray:
-    """The freedoms that move: the others start from zero, and nothing drives them, such as modes across a motion in a plane."""
+    """The degrees of freedom that move; the others start from zero and nothing drives them, such as modes perpendicular
+    to a planar motion.
+    """
     moves = (u != 0.0).any(axis=1) | (ud != 0.0).any(axis=1) | (B != 0.0).any(axis=(0, 1, 3))
     coupled = (C != 0.0).any(axis=(0, 1)) | (E != 0.0).any(axis=(0, 1))
     while True:
@@ -347,7 +353,8 @@ def _reached(C: Array, E: Array, B: Array, u: Array, ud: Array) -> np.ndarray:
 
 
 def _start(system: System, run: Run, numbers: Sequence[Number]) -> Array:
-    """X at the start: the unit directions of what is unknown of it; modes in static balance follow the joints and numbers."""
+    """X at the start: the unit directions of its unknowns; modes in static equilibrium follow the joints and
+    numbers."""
     nv, count = system.nv, len(numbers)
     X = np.zeros((2 * nv, count + run.starts.shape[1]))
     X[:, count:] = run.starts

@@ -199,7 +199,7 @@ def displacement(system: System, q: Array, shape: np.ndarray, still: Geometry) -
 
 
 def _twist(system: System, q: Array, shape: Array, body: str, still: Geometry) -> float:
-    """How fast a body turns about its own line, where it has ribs."""
+    """The rate at which a body rotates about its own line, where it has ribs."""
     drawn = still.skeletons[body]
     ribs = drawn.ribs
     rate = pose(system, q, body)[0].T @ jacobian(system, q, body)[:3] @ shape
@@ -208,7 +208,9 @@ def _twist(system: System, q: Array, shape: Array, body: str, still: Geometry) -
 
 
 def _pace(system: System, q: Array, shape: Array, still: Geometry, size: float) -> float:
-    """How fast the bodies turn and move in a mode: the largest rate of turning, or of moving over the size."""
+    """The rate of motion of the bodies in a mode: the largest rate of rotation, or of displacement relative to the
+    size.
+    """
     paces = []
     for body, where in system.layout.items():
         twist, drawn = jacobian(system, q, body) @ shape, still.skeletons[body]
@@ -222,7 +224,7 @@ def _pace(system: System, q: Array, shape: Array, still: Geometry, size: float) 
 
 
 def _panel(figure, where, system, still: Geometry, swing: Swing, amplitude: float, view: str):
-    """Draw one mode; the axes, and whether anything is seen to move."""
+    """Draw one mode; return the axes, and whether any motion is visible."""
     factor = swing.factor(amplitude)
     straight = {b: still.segments(b) for b in system.layout}
     bent = [{b: straight[b] + k * factor * swing.lines[b] for b in straight} for k in (1, -1)]
@@ -281,7 +283,7 @@ def _panel(figure, where, system, still: Geometry, swing: Swing, amplitude: floa
 def _surface(
     scene: Stage, axes: Any, drawn: Skeleton, states: list[Array], moves: Array, reach: float
 ):
-    """Draw a surface that swings: still and at one end by its creases, at the other end coloured by how far it moves."""
+    """Draw a moving surface: at rest and at one end by its creases, at the other end coloured by its displacement."""
     still, ahead, behind = states
     far = np.linalg.norm(moves, axis=1)[drawn.triangles].mean(axis=1) / (reach or 1.0)
     colours = library().colormaps["viridis"](0.1 + 0.85 * far)[:, :3]
@@ -291,7 +293,7 @@ def _surface(
 
 
 def _as_long(ribs: Array, moved: Array) -> Array:
-    """Ribs that were moved, as long as they were."""
+    """Displaced ribs with their original length."""
     middle = moved.mean(axis=-2, keepdims=True)
     length = np.linalg.norm(np.diff(ribs, axis=-2), axis=-1, keepdims=True)
     return middle + (moved - middle) * length / np.linalg.norm(

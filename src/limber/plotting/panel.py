@@ -135,7 +135,7 @@ def _colour(line: Line, foreground: str) -> str:
 
 
 def _legend(axes: Axes, curves, names: list[str], title: str) -> float:
-    """A legend above the axes, as many columns as its names let fit; names that are too long are shortened.
+    """Draw a legend above the axes, with as many columns as fit; names that are too long are shortened.
 
     Returns its height beyond one line, inches.
     """
@@ -155,12 +155,12 @@ def _legend(axes: Axes, curves, names: list[str], title: str) -> float:
 
 
 def _room(axes: Axes) -> float:
-    """The width that a panel has above its axes, inches."""
+    """The available width above the axes of a panel, inches."""
     figure, place = axes.get_figure(root=True), axes.get_subplotspec()
     assert figure is not None and place is not None
     return float(figure.get_size_inches()[0]) / place.get_gridspec().ncols - LEFT
 
 
 def _across(inches: Array, columns: int) -> float:
-    """The width of a legend with entries of these widths in so many columns."""
+    """The width of a legend with entries of these widths in this number of columns."""
     return sum(float(part.max()) for part in np.array_split(inches, columns))

@@ -48,7 +48,7 @@ def _joint_panels(
     labels: dict[str, str],
     reference: dict | None,
 ) -> list[Panel]:
-    """Panels of something that every joint has one of per coordinate (or speed), split by its unit."""
+    """Panels of a quantity with one value per joint coordinate (or speed), split by unit."""
     s, t = selection.result.system, selection.result.t
     lines: dict[str, list[Line]] = {kind: [] for kind in labels}
     pale: dict[str, list[Line]] = {kind: [] for kind in labels}
@@ -208,7 +208,7 @@ def _station_panels(
     parts: dict[str, Array],
     size: Array,
 ) -> list[Panel]:
-    """A panel for each station to show, of parts (n, stations) by name; those that are not known are named in its title."""
+    """A panel for each station to show, of parts (n, stations) by name; unknown ones are named in its title."""
     found = []
     for k in _stations(selection, body, size):
         lines = [
@@ -272,7 +272,7 @@ def stress(selection: Selection) -> list[Panel]:
 
 
 def _section_forces(selection: Selection, what: str) -> list[tuple[str, SectionForces]]:
-    """The bodies that have section forces, with them at the stations that were asked for."""
+    """The bodies that have section forces, with the forces at the requested stations."""
     r = selection.result
     found = []
     for body in _flexible(selection, what):
@@ -283,7 +283,7 @@ def _section_forces(selection: Selection, what: str) -> list[tuple[str, SectionF
 
 
 def _stations(selection: Selection, body: str, size: Array) -> list[int]:
-    """The stations to show, by number: all that were asked for, or else the one where size (n, stations) is largest."""
+    """The stations to show, by number: all requested ones, or else the one where size (n, stations) is largest."""
     if body in selection.stations:
         return list(range(size.shape[1]))
     return [int(np.nan_to_num(size).max(axis=0).argmax())]

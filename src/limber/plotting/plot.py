@@ -130,7 +130,7 @@ def heading_height(text: str) -> float:
 
 
 def _broken(label: str, inches: float) -> str:
-    """The label of an axis, with its unit on a line of its own if it is too long."""
+    """The label of an axis, with its unit on a separate line if it is too long."""
     words, bracket, unit = label.rpartition(" (")
     if not bracket or text_width(label, 8.0) <= inches:
         return label

@@ -30,7 +30,7 @@ def pictured(picture: str, result: Any, least: int, why: str) -> Result:
 
 
 def _instead(given: Any, picture: str) -> str:
-    """What came in place of a result, and what to do."""
+    """A message about an object that is not a result, and what to do."""
     if isinstance(given, (System, Assembly)):
         kind, build = type(given).__name__, ".build()" * isinstance(given, Assembly)
         return (

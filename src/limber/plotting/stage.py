@@ -65,7 +65,7 @@ class Stage:
         return axes
 
     def _triad(self, axes: Any) -> None:
-        """The directions of the world axes and the size of the squares, in the corners below."""
+        """The directions of the world axes and the size of the squares, in the lower corners."""
         from matplotlib.lines import Line2D  # noqa: PLC0415
         from matplotlib.offsetbox import AnchoredOffsetbox, DrawingArea  # noqa: PLC0415
         from matplotlib.text import Text  # noqa: PLC0415
@@ -170,7 +170,7 @@ def _from_above(azimuth: float, elevation: float) -> Array:
 
 
 def _nice(value: float) -> float:
-    """The nearest of 1, 2, 5 times a power of ten that is not below."""
+    """The smallest of 1, 2, 5 times a power of ten that is not below."""
     power = 10.0 ** math.floor(math.log10(value))
     return next(float(m * power) for m in (1, 2, 5, 10) if m * power >= value * (1 - 1e-9))
 

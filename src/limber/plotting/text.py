@@ -38,7 +38,7 @@ def fitted(text: str, inches: float, size: float) -> str:
 
 
 def _without_middle(text: str, kept: int) -> str:
-    """The text with so many of its characters, as many from its start as from its end."""
+    """The text with this number of characters, as many from its start as from its end."""
     end = kept // 2
     head = text[: kept - end].rstrip("\\")  # an escape belongs to what follows
     return head + ELLIPSIS + (text[-end:] if end else "")

@@ -63,7 +63,7 @@ def write_mp4(frames: Iterable[Any], file: Path, fps: float) -> None:
 
 
 def _fed(command: list[str], frames: Iterable[Any], words: IO[bytes]) -> int:
-    """The exit code of a program that gets the pixels of frames, and whose messages go to `words`."""
+    """The exit code of a program that receives the pixels of frames, and whose messages go to `words`."""
     with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=words) as process:
         assert process.stdin is not None
         try:
@@ -91,7 +91,7 @@ def _options(size: tuple[int, int], fps: float) -> list[str]:
 
 
 def _few_colours(picture: Any, first: Any) -> Any:
-    """A picture in the palette of the first one, or in one of its own whose background is white."""
+    """A picture in the palette of the first one, or in its own palette with a white background."""
     from PIL import Image  # noqa: PLC0415
 
     method, none = Image.Quantize.FASTOCTREE, Image.Dither.NONE

@@ -206,7 +206,7 @@ class ControllerSection(Section):
 
 
 def _command(system: System, actuators: Sequence[Actuator], torque: Array) -> Array:
-    """The command that has these torques (nv,), as far as there are servos for them."""
+    """The command with these torques (nv,), as far as there are servos for them."""
     if not actuators:
         return torque
     parts = []

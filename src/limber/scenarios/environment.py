@@ -167,7 +167,7 @@ class EnvironmentSection(Section):
 
 
 def _load(system: System, section: FaceSection | BurnSection, where: Where) -> dict[str, Any]:
-    """The arguments of a face or a burn, whose body and node must be there."""
+    """The arguments of a face or a burn, whose body and node must exist."""
     check_body(system, section.body, where / "body", joints=False)
     with (where / "node").checked():
         system.node_number(section.body, section.node)

@@ -97,7 +97,7 @@ class NMPCSection(Section):
 
 
 def _reference(system: System, q0: Array, paths: Paths) -> Any:
-    """t -> (q, v) with joints on their paths, other joints where they start, and modes at zero."""
+    """t -> (q, v) with joints on their paths, other joints at their initial positions, and modes at zero."""
     start = np.array(q0)
     for place in system.layout.values():
         start[place.q_modes] = 0.0

@@ -119,7 +119,7 @@ class _Arm:
         self.motion = Floating(rigid, self.along_paths)
 
     def along_paths(self, at: Array) -> tuple[Array, Array, Array]:
-        """q, v, vdot at times (n,): joints with a path are on it, all others are at rest where they start."""
+        """q, v, vdot at times (n,): joints with a path are on it, all others are at rest at their initial positions."""
         q = np.tile(self.q, (at.size, 1))
         v, vdot = np.zeros((2, at.size, self.rigid.nv))
         for name, path in self.paths.items():
@@ -128,7 +128,7 @@ class _Arm:
         return q, v, vdot
 
     def float_from(self, v0: Array, edges: Array, tolerance: float) -> None:
-        """Find the motion of the floating base, given the speeds of the flexible system at the start."""
+        """Find the motion of the floating base, given the initial speeds of the flexible system."""
         v = np.zeros(self.rigid.nv)
         for name, place in self.rigid.layout.items():
             v[place.v_joint] = v0[self.system.layout[name].v_joint]
@@ -144,7 +144,7 @@ class _Arm:
         return t, tau
 
     def refuse_jumps(self, times: Array, inset: float) -> None:
-        """Refuse paths whose velocity jumps: no finite torque follows them."""
+        """Reject paths whose velocity jumps: no finite torque follows them."""
         for name, path in self.paths.items():
             before, after = path(times - inset), path(times + inset)
             size = 1e-6 * (np.abs(path(np.linspace(0.0, path.duration, 65)).velocity).max() + 1e-12)
@@ -177,7 +177,7 @@ def _scale(torques: list[Array]) -> Array:
 
 
 def _joined(samples: list[tuple[Array, Array]], scale: Array) -> tuple[Array, Array]:
-    """Join the intervals to one table; where torques jump between two of them, it has two times next to each other."""
+    """Join the intervals into one table; where torques jump between two of them, it has two adjacent times."""
     times, torques = list(samples[0][0]), list(samples[0][1])
     for t, tau in samples[1:]:
         jump = (np.abs(tau[0] - torques[-1]) / scale).max() > 1e-7

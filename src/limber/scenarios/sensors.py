@@ -125,6 +125,6 @@ def options_of(section: Section, kind: str, where: Where) -> dict[str, Any]:
 
 
 def _sheet(name: str, where: Where) -> DataSheet:
-    """A data sheet of Limber by its name, or a file beside this one."""
+    """A data sheet of Limber by its name, or a file next to this one."""
     with where.checked():
         return datasheet(where.folder / name if name.endswith((".yaml", ".yml")) else name)

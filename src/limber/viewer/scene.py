@@ -151,7 +151,9 @@ def _body(
 
 
 def _nodes(s: System, body: str, products: Array, numbers: list[int]) -> dict[int, dict[str, Any]]:
-    """The nodes of a body that joints and closures sit on, as the page bends them: position, and the shapes row by row."""
+    """The nodes of a body that carry joints and closures, in the form that the page uses: position, and the shapes row
+    by row.
+    """
     nodes = s.bodies[body].node_set.shapes
     columns = with_products(nodes, products)
     return {
@@ -165,7 +167,7 @@ def _nodes(s: System, body: str, products: Array, numbers: list[int]) -> dict[in
 
 
 def _joint_nodes(s: System, body: str, closures: DrawnEnds) -> list[int]:
-    """The numbers of the nodes of a body that its own joint, those of its children or closures sit on."""
+    """The numbers of the nodes of a body that carry its own joint, those of its children or closures."""
     found = {item.at for item in s.attachments.values() if item.to == body}
     found |= {s.attachments[body].inboard, *closure_nodes(closures, body)}
     return sorted(j for j in found if j is not None)

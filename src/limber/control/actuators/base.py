@@ -54,7 +54,7 @@ class Drive:
         return min((x - self.origin for span in spans for x in span if x > after), default=math.inf)
 
     def _close(self, t: float) -> float:
-        """Times so close together are one."""
+        """The difference below which two times count as equal."""
         return max(SAME_TIME, ROUNDING * math.ulp(self.origin + t))
 
     def advance(self, t: float) -> None:

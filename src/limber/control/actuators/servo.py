@@ -155,7 +155,7 @@ class Servo(Actuator):
         self._refuse_other_physics(system.joints[system.body_of(self.body)])
 
     def _refuse_other_physics(self, joint: Joint) -> None:
-        """Refuse a joint without this rotor or friction, or with another one."""
+        """Reject a joint without this rotor or friction, or with a different one."""
         physics = joint.physics
         found = float(physics.armature[0])
         advice = f"Attach body {self.body!r} by servo.fitted(joint), or with lb.control.fit(assembly, servo)"
@@ -207,7 +207,7 @@ class ServoDrive(Drive):
         return self._take(0.0, command[0], math.inf)
 
     def _take(self, t: float, asked: float, most: float) -> list[float]:
-        """Take a torque that is off the last one by no more than `most`, where its rate has a limit."""
+        """Accept a torque that differs from the last one by at most `most`, if its rate is limited."""
         servo = self.servo
         self._commanded_at = t
         if self.fails(servo.stuck, t):

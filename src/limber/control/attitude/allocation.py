@@ -2,8 +2,8 @@ r"""Allocation of the torque of an attitude controller to wheels, moment gyros a
 
     wheels        t = -A^+ u, with the axes of the wheels in the columns of A: motor torques t turn the hub by -A t
     moment gyros  rates = -A^T (A A^T + r E)^-1 u, A = dh/d(gimbal angles); r grows near singular configurations, and
-                  E has time-varying parts, so that the gyros leave them (Wie, Bailey & Heiberg, Singularity robust steering
-                  logic for redundant single-gimbal control moment gyros, 2001)
+                  E has time-varying parts, so that the gyros leave them (Wie, Bailey & Heiberg, Singularity robust
+                  steering logic for redundant single-gimbal control moment gyros, 2001)
     thrusters     forces f >= 0 that minimize |B f - u|, with as little net force as possible
 
 At a limit, all wheels or gyros are scaled by the same factor, so that the torque keeps its direction.
@@ -157,7 +157,7 @@ def allocation(system: System, hub: str, actuators: Sequence[Any]) -> Any:
 
 
 def _within(asked: Array, limits: Array) -> float:
-    """The part of what was asked that is within all limits."""
+    """The fraction of the requested values that is within all limits."""
     return float(1.0 / max(1.0, np.max(np.abs(asked) / limits, initial=0.0)))
 
 

@@ -147,7 +147,8 @@ class AttitudeController(Controller):
         self._warn_of_weak_wheels()
 
     def _warn_of_weak_wheels(self) -> None:
-        """Say where the torque or the momentum of a slew, of a rigid craft at rest before, is beyond the wheels."""
+        """Warn if the torque or the momentum of a slew of the rigid craft, from rest, exceeds the limits of the
+        wheels."""
         slew, wheels = self.reference, self._make
         if (
             not isinstance(wheels, Wheels)
@@ -240,7 +241,8 @@ class AttitudeController(Controller):
         return command
 
     def _deviation(self, wanted: AttitudeMotion, attitude: Array, w: Array, h: Array) -> tuple:
-        """The errors of attitude and rate, and the torques of the motion itself: of its acceleration, and gyroscopic ones."""
+        """The errors of attitude and rate, and the torques of the motion itself: acceleration and gyroscopic
+        torques."""
         away = product(conjugate(wanted.quaternion), attitude)
         error = 2.0 * away[1:] * (1.0 if away[0] >= 0.0 else -1.0)
         back = matrix_of(away).T
@@ -255,7 +257,7 @@ class AttitudeController(Controller):
         return self._bank.step(-self.craft.turned @ (k * (error + self._integral) + d * rate))
 
     def _allocated(self, t: float, torque: Array, h: Array, measured: Measured) -> tuple:
-        """The command, and the part of the torque that it makes."""
+        """The command, and the part of the torque that it produces."""
         command, part = np.zeros(self._width), 1.0
         thrusters = self._thrusters
         if isinstance(self._make, TorqueOnHub):
@@ -297,7 +299,7 @@ class AttitudeController(Controller):
         return observed_feedback(self, self._observer, "AttitudeEstimator")(law)
 
     def _law(self) -> LinearModel:
-        """From small rotations and rates, as they are estimated, to commands."""
+        """The law from estimated small rotations and rates to commands."""
         spread, names = self._spread()
         k, d = self.bandwidth**2, 2.0 * self.damping * self.bandwidth
         J, T = self.craft.turned, self.sample_time
@@ -348,7 +350,7 @@ def _checked_reference(given: Any) -> Any:
 
 
 def _motion(given: Any, t: float) -> AttitudeMotion:
-    """What a reference function returned."""
+    """Check the return value of a reference function."""
     if isinstance(given, AttitudeMotion):
         return given
     parts: tuple[ArrayLike, ...] = given if isinstance(given, tuple) else (given,)

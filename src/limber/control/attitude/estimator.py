@@ -119,7 +119,7 @@ class AttitudeEstimator:
         self.covariance = Phi @ self.covariance @ Phi.T + self._Q * (T / self.sample_time)
 
     def _correct(self, reading: Array, age: float) -> None:
-        """Take a reading of the star tracker into account."""
+        """Correct the estimate with a reading of the star tracker."""
         late = quaternion_of_vector(self.rate * age)
         read = product(product(reading, self._tracker_turn), late)
         error = product(conjugate(self.quaternion), read)
@@ -185,7 +185,7 @@ class AttitudeEstimator:
         )  # fmt: skip
 
     def _steady_gains(self) -> tuple[Array, Array]:
-        """The gains of rotation and bias after a long time; that of a bias that does not walk goes to zero."""
+        """The steady-state gains of rotation and bias; that of a constant bias is zero."""
         T = self.sample_time
         n = 6 if self._walk.any() else 3
         Phi, H = np.eye(6), np.eye(3, 6)

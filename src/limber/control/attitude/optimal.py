@@ -102,7 +102,7 @@ class OptimalAttitude(AttitudeController):
         )
 
     def _weights(self, system: Any, model: LinearModel) -> Array:
-        """Of rotations and of the rates of modes."""
+        """Weights of rotations and of the rates of modes."""
         assert model.T is not None
         nv = system.nv
         place = system.layout[self.hub].v_joint.start
@@ -130,7 +130,7 @@ class OptimalAttitude(AttitudeController):
         return torque
 
     def _law(self) -> LinearModel:
-        """From small rotations and rates, as they are estimated, to commands."""
+        """The law from estimated small rotations and rates to commands."""
         spread, names = self._spread()
         plant, K, L = self._plant, self._K, self._L
         seen = np.eye(plant.order) - L @ plant.C

@@ -166,7 +166,7 @@ def _scalars(output: Output, p: Any, u: Any, w: Any) -> tuple[Any, Any, Any]:
 
 
 def _rate_slopes(output: Output, p: Array, J: Array) -> Array:
-    """The slopes (n, nv) of the rate of an output by v."""
+    """The derivatives (n, nv) of the rate of an output with respect to v."""
     if output.kind == "position":
         return J[:, output.axis]
     i, j = output.across
@@ -213,7 +213,7 @@ def _one(system: System, i: int, given: Any, example: str) -> Output:
 
 
 def _first_joint(system: System, body: str) -> Array:
-    """The place of the joint that joins the arm of a body to the world."""
+    """The position of the joint that connects the arm of a body to the world."""
     while system.attachments[body].to != "world":
         body = system.attachments[body].to
     return pose(system, system.neutral(), body)[1]

@@ -208,7 +208,7 @@ def _balanced(
 ) -> Array:
     """Configurations (n, nv) whose outputs are on the path and whose forces balance at given v and vdot (n, nv).
 
-    They are found one after the other by Newton's method.  With v and vdot zero they are equilibria.
+    They are found in sequence by Newton's method. With v and vdot zero they are equilibria.
     """
     s, nv, m = internal.system, internal.system.nv, len(internal.places)
     found, q = [], np.array(guess)
@@ -246,7 +246,7 @@ def _balanced(
 
 
 def _subspaces(A: Array) -> tuple[Array, Array]:
-    """Orthonormal bases of the left invariant subspaces of eigenvalues that do not grow, and of those that grow."""
+    """Orthonormal bases of the left invariant subspaces for eigenvalues that do not grow, and for those that grow."""
     least = MARGINAL * np.abs(np.linalg.eigvals(A)).max()
     bases = []
     for chosen in (lambda re, im: re <= least, lambda re, im: re > least):
@@ -256,7 +256,7 @@ def _subspaces(A: Array) -> tuple[Array, Array]:
 
 
 def _rates(A: Array, decay: float, m: int) -> tuple[Array, Array]:
-    """The eigenvalues that grow and those that decay, without 2 m of the outputs."""
+    """The growing and the decaying eigenvalues, without the 2 m of the outputs."""
     values = np.linalg.eigvals(A)
     least = MARGINAL * np.abs(values).max()
     of_outputs = np.argsort(np.abs(values + decay))[: 2 * m]
@@ -275,7 +275,7 @@ def _refuse_unmatched(system: System, decay: Array, growth: Array) -> None:
 
 
 def _fading(name: str, given: float | None, rates: Array, longest: float) -> float:
-    """`before` or `after`: as given, or as long as the slowest of the rates takes to fade."""
+    """`before` or `after`: as given, or long enough for the slowest of the rates to fade."""
     if given is not None:
         return number(name, given, minimum=0.0)
     slowest = float(np.abs(rates.real).min()) if len(rates) else math.inf
@@ -329,9 +329,9 @@ def _solved(
 
 
 def _slow(internal: InternalDynamics, still: Array, T: float) -> Any:
-    """A first guess, a spline over [0, T]: the deformations balance the inertia forces of the equilibria in passing.
+    """An initial guess, a spline over [0, T]: the deformations balance the inertia forces along the equilibria.
 
-    Once is enough: each time, the spline is differentiated twice, which makes errors larger.
+    One pass is enough: each pass differentiates the spline twice, which amplifies errors.
     """
     times = np.linspace(0.0, T, len(still))
     spline = scipy.interpolate.CubicSpline(times, still, bc_type="clamped")
@@ -343,7 +343,7 @@ def _slow(internal: InternalDynamics, still: Array, T: float) -> Any:
 
 
 def _left(made: Inversion) -> tuple[float, float]:
-    """The torques that are left at both ends."""
+    """The torques that remain at both ends."""
     T = made.path.duration
     times = np.linspace(-made.before, T + made.after, 401)
     u = made(times)[2]
@@ -357,7 +357,7 @@ def _left(made: Inversion) -> tuple[float, float]:
 def _refuse_unrested(
     made: Inversion, left: tuple[float, float], rest: float, at_end: Array
 ) -> None:
-    """Refuse motions that do not begin and end at rest."""
+    """Reject motions that do not begin and end at rest."""
     for name, part, rates, what in (
         ("before", left[0], made.growing, "grow"),
         ("after", left[1], at_end, "decay"),

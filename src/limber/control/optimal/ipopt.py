@@ -79,7 +79,7 @@ def solved(
 
 
 def _from(problem: Any, guess: Any) -> dict[str, Any]:
-    """Where the solver starts from another solution."""
+    """The starting point of the solver from another solution."""
     if not isinstance(guess, OptimalMotion):
         raise ArgumentTypeError(
             f"guess must be what OptimalControl.solve returned, got {shown(guess)}."
@@ -101,7 +101,7 @@ def _from(problem: Any, guess: Any) -> dict[str, Any]:
 
 
 def _functions(ca: Any, problem: Any) -> dict[str, Any]:
-    """The functions that CasADi asks for, by the name of its option."""
+    """The functions that CasADi requires, by the name of its option."""
 
     def sparsity(pattern) -> Any:
         rows, columns = pattern.shape

@@ -186,7 +186,7 @@ class NMPC(Controller):
         )  # fmt: skip
 
     def _boxes(self, x: Array) -> tuple[Array, Array, Array]:
-        """Slopes and bounds of the nodes in boxes."""
+        """Derivatives and bounds of the nodes in boxes."""
         slopes, lower, upper = [np.zeros(0)], [np.zeros(0)], [np.zeros(0)]
         for box in self.nodes:
             p, J = self.plants.node(0, x[1:], box.body, box.node)
@@ -243,14 +243,14 @@ class NMPC(Controller):
         self._prepare_program()
 
     def _state(self, t: float, measured: Measured) -> Array:
-        """The state; an observer is asked once for each sample."""
+        """The state; an observer is updated once per sample."""
         if self.observer is not None and self._since != t:
             self._estimate, self._since = self.observer.update(t, measured), t
         q, v = (measured.q, measured.v) if self.observer is None else self._estimate
         return np.concatenate([q, v])
 
     def _rolled(self, x: Array) -> Array:
-        """The states of the forces of the plan, from x on."""
+        """The states under the forces of the plan, from x."""
         states = [x]
         dt = np.full(1, self.sample_time)
         for u in self._u:
@@ -275,7 +275,8 @@ class NMPC(Controller):
             self._prepare_program()
 
     def _prepare_for(self, t: float) -> None:
-        """The preparation phase for the sample at t, unless `idle` has done it; samples may have been lost since."""
+        """Run the preparation phase for the sample at t, unless `idle` has done it; samples may have been lost
+        since."""
         late = t - self._t > 0.5 * self.sample_time
         while t - self._t > 0.5 * self.sample_time:
             self._shift()

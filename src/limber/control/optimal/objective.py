@@ -130,7 +130,8 @@ class Objective:
         factors: tuple[float, float],
         at: slice = slice(None),
     ) -> None:
-        """Add 1/2 e^T W e of errors from these states: times the first factor along the way, the second at the end."""
+        """Add 1/2 e^T W e of errors from these states, with the first factor along the way and the second at the
+        end."""
         weights = np.full(len(states), float(factors[0]))
         weights[-1] = factors[1]
         s = self.plants.system

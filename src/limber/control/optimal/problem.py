@@ -101,7 +101,7 @@ class OptimalControl:
     # --- the unknowns ------------------------------------------------------------------------------
 
     def _find_end(self, end: Mapping[str, ArrayLike]) -> Array:
-        """The configuration at the end: its joints, and the static deflection of the modes."""
+        """The final configuration: its joints, and the static deflection of the modes."""
         if not isinstance(end, Mapping):
             raise ArgumentTypeError(
                 f"end must be {{body: coordinates of its joint}}, got {shown(end)}."
@@ -217,7 +217,7 @@ class OptimalControl:
         self._limit_rows()
 
     def _limit_rows(self) -> None:
-        """Lower and upper bounds of the constraints: steps, boxes of nodes, turns at the end."""
+        """Lower and upper bounds of the constraints: steps, boxes of nodes, rotations at the end."""
         N, S = self.intervals, len(self.plants)
         steps = np.zeros(N * S * self.plants.nx)
         low, high = [steps], [steps]
@@ -315,7 +315,7 @@ class OptimalControl:
         return np.concatenate(parts)
 
     def _slopes(self, x: Array, u: Array, T: float) -> Array:
-        """Slopes (plants, N, nx, width) of the intervals, by T in place of dt."""
+        """Derivatives (plants, N, nx, width) of the intervals, with respect to T instead of dt."""
         _, slopes = self.plants.shooting.shoot(*self._flat(x, u, T))
         slopes = slopes.reshape(len(self.plants), self.intervals, *slopes.shape[1:])
         if self.free:
@@ -402,7 +402,7 @@ class OptimalControl:
         return 0.5 * (H + np.swapaxes(H, -1, -2))
 
     def _bent(self, case: int, x: Array, box: NodeBounds, force: Array) -> Array:
-        """Second derivatives (n, nq, nq) of force . places of a node."""
+        """Second derivatives (n, nq, nq) of force . position of a node."""
         nq = self.system.nq
         H = np.empty((len(x), nq, nq))
         for j in range(nq):

@@ -184,7 +184,7 @@ def rest_to_rest(
 def _sampled(
     system: System, places: JointPlaces, q0: Array, force: Array, t0: float, time: float, each: int
 ) -> DesiredMotion:
-    """The motion under forces that are held for `each` samples, at all samples; at rest without force at the end."""
+    """The motion under forces held for `each` samples, at all samples; at rest without force at the end."""
     rows = np.append(np.repeat(force[:-1], each, axis=0), np.zeros((1, len(places))), axis=0)
     tau = np.zeros((len(rows), system.nv))
     tau[:, places.v] = rows
@@ -220,7 +220,8 @@ def _position(system: System, q: Array, body: str, node: Any) -> Array:
 def _riccati(A: Array, B: Array, J: Array, off: Array, z: Array, aim: Array, scale: tuple) -> list:
     """Gains and changes (K, k) of the rates of force, from the last step to the first.
 
-    z = [q, v, force], force[k + 1] = force[k] + rate[k]; deviations from z, and the rates that led to it, are the unknowns.
+    z = [q, v, force], force[k + 1] = force[k] + rate[k]; the unknowns are deviations from z and from the rates that led
+    to it.
     """
     n, states, m = B.shape
     nv = states // 2

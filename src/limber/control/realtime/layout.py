@@ -1,4 +1,4 @@
-"""What the numbers of samples and commands mean, for a given loop.
+"""The meaning of the numbers in samples and commands of a loop.
 
 SAMPLE    with sensors: for each sensor, in order, the time at which its last reading was taken (s) and the reading, all
           nan before the first one; without sensors q and v.  Then the last command as the actuators could follow it,

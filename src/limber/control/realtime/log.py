@@ -1,7 +1,7 @@
-"""Logs that survive: rows of numbers in a file that is mapped into memory.
+"""Crash-safe logs: rows of numbers in a memory-mapped file.
 
-A row is in the file as soon as it is written, and counted when it is complete.  A process that is killed, by whatever signal,
-leaves all rows up to then; only a machine that loses its power may lose those that its system had not yet put on the disk.
+A row is in the file as soon as it is written, and counts when it is complete. A process that is killed, by any signal,
+leaves all rows up to then; only a power failure may lose rows that the system had not yet written to disk.
 
     offset  type       what
     0       char[8]    "LIMBRLOG"
@@ -67,7 +67,7 @@ class LogWriter:
         self._make_room(max(rows, 1))
 
     def _make_room(self, rows: int) -> None:
-        """Map further rows, after those that are there."""
+        """Map further rows after the existing ones."""
         begin, count = self._end, -(-rows // ROWS) * ROWS
         at, size = self._first + 8 * self._width * begin, 8 * self._width * count
         os.ftruncate(self._file.fileno(), at + size)
@@ -110,7 +110,7 @@ class RunLog:
     signals: dict[str, Samples]
 
     def __getitem__(self, name: str) -> Array:
-        """The numbers of a part, (rows, width), or (rows,) where it is but one."""
+        """The numbers of a part, (rows, width), or (rows,) if it has only one."""
         y = self.signals[name].y
         return y[:, 0] if y.shape[1] == 1 else y
 

@@ -1,7 +1,7 @@
 """The plant of a real-time loop: a simulation that keeps pace with the clock, with its controller at the other end of a link.
 
-At every sample the plant waits for its deadline, takes the command that has come since the last one, sends what its sensors
-read, and goes on.  So a command takes effect at the sample after the one that it answers.
+At every sample the plant waits for its deadline, reads the command that has arrived since the last one, sends its
+sensor readings, and continues. A command therefore takes effect at the sample after the one that it answers.
 
     what happens                                          what the plant does                                      state
     no command has come, or the controller has none yet   no command, or `initial` of the loop                     wait
@@ -131,7 +131,7 @@ class Remote(Guard):
         return False
 
     def _welcome(self) -> None:
-        """Tell a controller what it talks to."""
+        """Answer a controller with the layout of this plant."""
         self._link.adopt()
         self._link.send(self._hello.seal(self._session, time.monotonic_ns()))
 
@@ -149,7 +149,9 @@ class Remote(Guard):
         self._heard = time.monotonic_ns()
 
     def _lead_in(self, t: float, measured: Measured) -> int:
-        """Send the initial state for some time, and until it is answered in time; the time of the first sample, ns."""
+        """Send the initial state for some time, and until it is answered in time; return the time of the first sample,
+        ns.
+        """
         begin = deadline = time.monotonic_ns() + self._period
         lead = round(1e9 * self._watch.lead_in) if self._paced else 0
         wait_until(deadline, self._spin)
@@ -191,7 +193,7 @@ class Remote(Guard):
         return command
 
     def _in_step(self, t: float, measured: Measured) -> Array | None:
-        """Send the sample and wait for its command, however long that takes."""
+        """Send the sample and wait for its command as long as necessary."""
         self._send(t, measured, wire.LOCKSTEP)
         sent, wanted = self._sent, self._sequence - 1
         end = time.monotonic_ns() + round(1e9 * self._watch.give_up)
@@ -226,7 +228,7 @@ class Remote(Guard):
         self._sequence += 1
 
     def _take_commands(self) -> int:
-        """Take the newest command of all that have come; returns its time stamp, or 0."""
+        """Read the newest command received; return its time stamp, or 0."""
         packet, stamp = self._packet, 0
         while size := self._link.receive(packet.buffer):
             if not packet.read(size):
@@ -243,7 +245,7 @@ class Remote(Guard):
         return stamp
 
     def _taken(self, packet: wire.Incoming) -> int:
-        """Take a command: its time stamp, or 0 if it is not finite."""
+        """Accept a command; return its time stamp, or 0 if it is not finite."""
         if packet.state == WAIT:  # the controller has no command yet
             self._answered, self._commanded = packet.answers, False
             return packet.stamp
@@ -391,7 +393,7 @@ class PlantSide:
 
 
 class _Nothing:
-    """A controller that commands nothing."""
+    """A controller without commands."""
 
     uses = ()
 
@@ -399,7 +401,7 @@ class _Nothing:
         self.sample_time = sample_time
 
     def start(self, t: float, measured: Measured) -> None:
-        """There is nothing to forget."""
+        """Do nothing."""
 
     def command(self, t: float, measured: Measured) -> Array:
         """No command."""

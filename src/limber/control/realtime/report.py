@@ -148,7 +148,7 @@ class RealTimeRun:
 
     @property
     def _plant_work(self) -> Array:
-        """From one sample, whenever it was begun, to the plant being ready for the next, s."""
+        """The time from the actual start of a sample until the plant is ready for the next one, s."""
         assert self.plant is not None
         ready, jitter = self.plant["ready"], self.plant["jitter"]
         begun = jitter + np.maximum(0.0, -ready)

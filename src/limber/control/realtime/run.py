@@ -171,7 +171,7 @@ def _stop(side: str, log: RunLog | None) -> str:
 
 
 def _end(child: subprocess.Popen) -> None:
-    """Give a plant that was told to end the time to do so."""
+    """Give a plant that was asked to end the time to do so."""
     try:
         child.wait(timeout=5.0)
     except subprocess.TimeoutExpired:
@@ -179,7 +179,7 @@ def _end(child: subprocess.Popen) -> None:
 
 
 def _answer(answer: bytes, code: int | None) -> tuple[Any, Any, list[str]]:
-    """What the process of the plant said: result, failure, notes."""
+    """The answer of the plant process: result, failure, notes."""
     if not answer:
         return None, f"the process of the plant has ended with code {code}.", []
     return pickle.loads(answer)
@@ -210,12 +210,12 @@ def _has_compiler() -> bool:
 
 
 def _load() -> float:
-    """Processes that ran or wanted to, on average over the last minute."""
+    """The number of processes that ran or were ready to run, averaged over the last minute."""
     return os.getloadavg()[0] if hasattr(os, "getloadavg") else np.nan
 
 
 def _stolen() -> float:
-    """The time for which a hypervisor has given the cores of this machine to others, s; nan where nobody knows."""
+    """The time that a hypervisor has taken from the cores of this machine, s; nan if unknown."""
     try:
         with open("/proc/stat", encoding="ascii") as file:
             return int(file.readline().split()[8]) / os.sysconf("SC_CLK_TCK")

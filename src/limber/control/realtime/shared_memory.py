@@ -9,9 +9,9 @@
     128     uint64     packets written by the controller
     4096    slots of the plant, then those of the controller
 
-A slot has the size of its packet (uint32), 4 bytes that say nothing, and the packet.  Packet n, counted from 0, is in slot n
-modulo the slots.  The writer fills the slot, then counts up.  A reader that was overtaken goes on with the newest packet; the
-checksum of packets finds what was torn.
+A slot has the size of its packet (uint32), 4 unused bytes, and the packet. Packet n, counted from 0, is in slot n
+modulo the number of slots. The writer fills the slot, then increments the count. A reader that was overtaken continues
+with the newest packet; the checksum detects torn packets.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class SharedMemoryLink:
         self._map[0:4] = MAGIC
 
     def _opened(self) -> mmap.mmap | None:
-        """The memory; None while the plant has not made it."""
+        """The memory; None until the plant has created it."""
         if self._map is None:
             with contextlib.suppress(OSError, ValueError), open(self._path, "r+b") as file:
                 found = mmap.mmap(file.fileno(), 0)

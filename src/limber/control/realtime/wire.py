@@ -1,4 +1,4 @@
-"""The wire format of the real-time loop: what plant and controller send each other.
+"""The wire format of the real-time loop: the packets that plant and controller exchange.
 
 A packet is a header of 64 bytes and `count` numbers of 8 bytes (IEEE 754 binary64); everything is little-endian.  The same
 packets go over UDP, one to a datagram, and through shared memory.  `wire.h` beside this file is the format for C.
@@ -19,7 +19,7 @@ packets go over UDP, one to a datagram, and through shared memory.  `wire.h` bes
     56      int64     echo       COMMAND: the stamp of the sample that it answers; else 0
     64      float64[] numbers    HELLO: sample time in s, numbers in a SAMPLE, numbers in a COMMAND; BYE: none
 
-A run goes like this.  The controller sends HELLO, with session 0, again and again until the plant answers with its own
+A run proceeds as follows. The controller sends HELLO, with session 0, repeatedly until the plant answers with its own
 HELLO, which has the session.  The plant then sends one SAMPLE every sample time, and the controller answers each with a
 COMMAND.  Samples of the lead-in have the initial state, so that both sides can warm up; their commands have no effect.
 Either side says BYE when it ends.

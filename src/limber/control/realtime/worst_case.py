@@ -156,7 +156,7 @@ def _near(system: System, rng: np.random.Generator) -> Array:
 
 
 def _spread(timer: Any, function: Any, inputs: Any, outputs: Any, calls: int, cold: int) -> Spread:
-    """How the times of calls are spread, less the time of the clock."""
+    """The distribution of the call times, minus the time of the clock."""
     pointers = [x[i : i + 1].ctypes.data for i in range(_STATES) for x in inputs]
     given = (ctypes.c_void_p * len(pointers))(*pointers)
     results = (ctypes.c_void_p * len(outputs))(*[x.ctypes.data for x in outputs])

@@ -101,7 +101,7 @@ def _units(root: ET.Element, made: Equations) -> None:
 
 
 def _listed(made: Equations) -> list[tuple[Variable, dict[str, str]]]:
-    """All variables but time, each with its causality, variability and, where it is not the default, `initial`."""
+    """All variables except time, each with its causality, variability and, if it is not the default, `initial`."""
     v = made.variables
     continuous = {"variability": "continuous"}
     found = [
@@ -190,5 +190,5 @@ def _structure_2(root: ET.Element, made: Equations) -> None:
 
 
 def _initial(made: Equations, outputs: dict, rates: dict) -> list[int]:
-    """What is computed at the start: all unknowns except for states, which have start values; they depend on all."""
+    """The unknowns computed at the start: all except states, which have start values; they depend on everything."""
     return sorted(r for r in (*outputs, *rates) if r > len(made.variables.states))

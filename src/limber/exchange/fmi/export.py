@@ -164,7 +164,7 @@ def _parameters(system: System, wanted: Sequence[str] | None) -> list[Parameter]
 
 
 def _ends(system: System, what: str, given: Sequence[str | End]) -> list[End]:
-    """Places on bodies, each once."""
+    """Nodes of bodies, without duplicates."""
     if isinstance(given, str) or not isinstance(given, Sequence):
         raise ArgumentTypeError(
             f'{what} must be a list of ("body", node) or "body", got {shown(given)}.'

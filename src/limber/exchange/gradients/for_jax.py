@@ -90,7 +90,7 @@ def _shapes(*inputs, smooth):
 
 
 def _on_host(*inputs, smooth):
-    """By a callback: JAX brings arrays to this process and back."""
+    """By a callback: JAX copies arrays to this process and back."""
     batch = _batch(smooth, inputs)
     results = [jax.ShapeDtypeStruct((*batch, *a.shape), "float64") for a in smooth.program.outputs]
     code = smooth.code(prod(batch))

@@ -127,8 +127,8 @@ def smooth_function(
 def _of_any_quaternions(system: System, program: Program) -> Program:
     """The program with q / |q| in place of every quaternion q.
 
-    Its slopes along q itself are zero, and those across are slopes by rotations: they do not depend on how the formulas of
-    rotations go on off the unit sphere.
+    Its derivatives along q itself are zero, and those across are derivatives with respect to rotations: they do not
+    depend on how the rotation formulas extend off the unit sphere.
     """
     places = [at for _, at in quaternions(system)] if program.inputs[0].name == "q" else []
     if not places:

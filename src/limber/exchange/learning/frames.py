@@ -25,7 +25,7 @@ class Frames:
 
     @cached_property
     def _stage(self) -> Stage:
-        """Room for the system at any angles of its joints."""
+        """A stage that fits the system at any joint angles."""
         s, rng = self._system, np.random.default_rng(0)
         q = np.tile(s.neutral(), (TRIED, 1))
         for name, where in s.layout.items():

@@ -189,12 +189,12 @@ class Task:
         return q, v, goal, parameters
 
     def _rest(self) -> tuple[Array, Array]:
-        """Where episodes start unless the task says otherwise."""
+        """The initial state of episodes, unless the task defines another."""
         q = self.system.neutral()
         return assemble(self.system, q) if self.system.closures else q, np.zeros(self.system.nv)
 
     def _longest_step(self, ranges: Mapping[str, Array]) -> float:
-        """The longest step at which all plants are followed well, at most a sample."""
+        """The longest step that resolves all plants, at most a sample."""
         rng = np.random.default_rng(0)
         most, q = 1.0 / self.sample_time, self.system.neutral()
         for _ in range(TRIED if self.randomize or self.start is not None else 1):

@@ -115,7 +115,7 @@ class Loads:
             self.view.sync()
 
     def _fitting(self) -> float:
-        """A stiffness with which a pull of a fifth of the system's size shows."""
+        """A stiffness for which a pull over a fifth of the system's size has a visible effect."""
         s, size = self.view.system, self.view.scene.size
         weight = sum(body.mass for body in s.bodies.values())
         body, node = self.node
@@ -162,7 +162,7 @@ class Loads:
         return True
 
     def _move(self, seconds: float) -> bool:
-        """A piece of the motion, with the node pulled by a spring while there is a handle."""
+        """A piece of the motion, with a spring pulling the node while there is a handle."""
         view, s = self.view, self.view.system
         external: dict[Any, Any] | None = None
         if self._handle is not None:
@@ -193,13 +193,13 @@ class Loads:
 
 
 def _chosen(names: tuple[str, ...]) -> list[int]:
-    """The numbers of at most 40 nodes of a body, the first and the last among them."""
+    """The numbers of at most 40 nodes of a body, including the first and the last."""
     every = max(1, math.ceil(len(names) / 40))
     return sorted({*range(0, len(names), every), *([len(names) - 1] if names else [])})
 
 
 def _flexibility(J: Array, stiffness: list[Array]) -> float:
-    """How far a node moves per newton, m/N, if its modes alone give way: the largest over all directions."""
+    """The displacement of a node per newton, m/N, due to its modes alone: the largest over all directions."""
     if not stiffness or not J.size:
         return 0.0
     from scipy.linalg import block_diag  # noqa: PLC0415 (slow to import)
@@ -208,7 +208,7 @@ def _flexibility(J: Array, stiffness: list[Array]) -> float:
 
 
 def _rounded(value: float) -> float:
-    """A number of two digits."""
+    """A number rounded to two digits."""
     if not value > 0.0 or not math.isfinite(value):
         return 1.0
     digits = 1 - math.floor(math.log10(value))

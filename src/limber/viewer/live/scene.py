@@ -94,7 +94,7 @@ class LiveScene:
         scene.add_frame("/axes", axes_length=0.07 * size, axes_radius=0.003 * size)
 
     def _aim(self) -> None:
-        """Put the cameras of browsers that come at a corner above everything."""
+        """Place the cameras of new browsers at a corner above everything."""
         middle = 0.5 * (self.low + self.high)
         camera = self.server.initial_camera
         camera.look_at = tuple(middle)
@@ -156,7 +156,7 @@ class _Bending:
         self._matrix = shapes.translation.reshape(-1, shapes.modes).astype(np.float32)
 
     def bend(self, eta: Array) -> None:
-        """Move the points to where modal coordinates put them."""
+        """Move the points according to the modal coordinates."""
         if self.shapes.second is not None:
             self.mesh.vertices = self.shapes.places(eta).astype(np.float32)
             return

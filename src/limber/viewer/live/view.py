@@ -225,7 +225,7 @@ class View:
         self._scene.show(self._q, self._scale)
 
     def _work(self) -> None:
-        """Move the system, RATE times a second, until the end."""
+        """Move the system, RATE times per second, until the end."""
         last = time.perf_counter()
         while not self._ended.is_set():
             now = time.perf_counter()
@@ -313,7 +313,7 @@ def _subject(given: Any) -> tuple[System, Result | None]:
 
 
 def _quiet() -> redirect_stdout:
-    """For the time of a `with` block: what viser says of its start and end is left out."""
+    """Suppress the messages of viser about its start and end within a `with` block."""
     return redirect_stdout(io.StringIO())
 
 
