@@ -11,6 +11,7 @@ from limber.dynamics.evaluate import evaluated
 from limber.dynamics.following import follows, warn_of_loose_forces
 from limber.dynamics.rows import row_units, worst
 from limber.dynamics.small_motions import freedoms_if_singular
+from limber.dynamics.sought import warn_where_missed
 from limber.errors import ArgumentValueError, DynamicsError, ModelWarning, warn
 
 #: Closures that are off by less than this, in rad and parts of the system's size, or whose speeds are by this part of the
@@ -108,5 +109,6 @@ def warn_of_redundancy(
                 f"{lost:.0e}. The position is next to a singular one, or they tie bodies whose masses differ very much.",
                 ModelWarning,
             )
+    warn_where_missed(system, q)
     if driven and not follows(system, q, driven):
         warn_of_loose_forces(system, q, driven)
