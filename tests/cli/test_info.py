@@ -295,3 +295,18 @@ def test_modes_about_the_motion_at_the_start(tmp_path):
     still = tmp_path / "still.yaml"
     still.write_text(SAGGING)
     assert "does not start in motion" in limber("modes", still, "--motion", code=2).stderr
+
+
+def test_modes_note_that_friction_counts_as_a_damper(tmp_path):
+    rod = "{rigid: {mass: 1, com: [0.5, 0, 0], inertia: [0.01, 0.1, 0.1]}, joint: {revolute: z, friction: 0.2}}"
+    (tmp_path / "model.yaml").write_text(
+        f"limber: 1\nname: rod\nbodies:\n  rod: {rod}\n  other: {rod}\n"
+    )
+    assert (
+        "the friction of 'rod', 'other' counts as a strong damper"
+        in limber("modes", tmp_path / "model.yaml").stderr
+    )
+    assert (
+        "friction of 'other' counts"
+        in limber("modes", tmp_path / "model.yaml", "--locked", "rod").stderr
+    )

@@ -403,6 +403,38 @@ def test_rows_of_a_closure_that_q_does_not_meet_are_told(function):
         function(held, met + np.array([0, 0, 0, 0, 5.0, 0, 0]))
 
 
+@pytest.mark.filterwarnings("ignore:joint of the closure 'links' moves its ends in a plane")
+def test_a_cut_joint_that_is_singular_is_told():
+    """Links that are folded allow one motion less; next to that position the answer is that of a plane."""
+    joint = lb.CompoundJoint([turned_about([0, 0, 1], (x, 0, 0)) for x in (0.0, 0.5, 1.0)])
+    body = lb.RigidBody(2.0, (0.1, -0.2, 0.3), [0.5, 0.6, 0.7])
+
+    def held_by(cut, name):
+        a = lb.Assembly("held", gravity=(1.0, -9.0, 3.0)).attach("body", body, lb.Free())
+        return a.close(
+            ("world", (0, 0, 0)), ("body", None), cut, name=name, offset_b=(0.2, 0.1, 0)
+        ).build()
+
+    def at(theta):
+        R, p = joint.configuration(theta)
+        return np.concatenate([quaternion(R), p - R @ [0.2, 0.1, 0.0]])
+
+    links, plane = held_by(joint, "links"), held_by(lb.Planar("z"), "plane")
+    beside, folded, zero = at([1.0, np.pi - 1e-6, 0.3]), at([1.0, np.pi, 0.3]), np.zeros(6)
+    wanted = lb.forward_dynamics(plane, beside, zero, zero)
+    assert np.allclose(lb.forward_dynamics(links, beside, zero, zero), wanted, atol=1e-8)
+    for _ in range(2):
+        for function in (lb.forward_dynamics, lb.constraint_forces):
+            with pytest.warns(
+                lb.ModelWarning, match="cut joint of the closure 'links' is singular"
+            ):
+                function(links, folded, zero, zero)
+    with pytest.warns(lb.ModelWarning, match="'links' is singular at q of state 1"):
+        lb.forward_dynamics(links, np.array([beside, folded]), zero, zero)
+    with pytest.warns(lb.ModelWarning, match="'links' is singular"):
+        lb.simulate(links, 0.01, q0=folded)
+
+
 def test_a_closure_that_is_missed_beside_a_driven_joint_is_told():
     joint = lb.CompoundJoint([lb.Revolute("z"), turned_about([0, 0, 1], (0.5, 0, 0))])
     body = lb.RigidBody(2.0, inertia=(1, 1, 1))

@@ -220,3 +220,24 @@ def test_speeds_of_locked_joints_that_closures_do_not_allow_are_refused():
         DynamicsError, match="do not allow these speeds of the locked joints: 'pin'"
     ):
         lb.project(s, q, v + np.eye(3)[0], locked=["crank", "rocker"])
+
+
+@pytest.mark.filterwarnings("ignore:the closures")
+def test_modes_start_at_rest_where_the_joints_alone_follow_a_motion():
+    """A crank that turns from the start moves the rod as if it were rigid; nothing strikes its modes."""
+    a = lb.Assembly("slider-crank")
+    crank = lb.RigidBody(1.0, (0.1, 0, 0), (0, 0.01, 0.01), nodes={"pin": (0.2, 0, 0)})
+    a.attach("crank", crank, lb.Revolute("z"))
+    rod = lb.beam(1.0, 0.5, EI=200.0, modes={"y": 2, "z": 1})
+    a.attach("rod", rod, lb.Revolute("z"), "crank", "pin")
+    a.attach("slider", lb.RigidBody(1.0, inertia=(1, 1, 1)), lb.Prismatic("x"))
+    a.close(("rod", "tip"), ("slider", None), lb.Revolute("z"))
+    s = a.build()
+    q0 = lb.assemble(s, s.neutral() + np.eye(s.nq)[0], locked=["crank"])
+    start = q0[s.layout["crank"].q_joint]
+    r = lb.simulate(s, 0.01, q0=q0, motion={"crank": lambda t: (start + 300.0 * t, 300.0, 0.0)})
+    assert np.abs(r.v[0, s.layout["rod"].v_modes]).max() < 1e-11
+    assert np.abs(lb.constraint_residual(s, q0, r.v[0])[1]).max() < 1e-10
+    joint = s.layout["rod"].q_joint.start
+    law = -300.0 * 0.2 * np.cos(start) / np.cos(start + q0[joint]) - 300.0
+    assert r.v[0, s.layout["rod"].v_joint] == pytest.approx(law)

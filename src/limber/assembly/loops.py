@@ -471,7 +471,7 @@ def _lay_out_compound(topo, row, at: int) -> int:
     number = int(row[L.K_JOINT]) // L.COLUMNS
     joint = topo[number]
     row[L.K_ROW], at = at, at + 36
-    row[L.K_LEFT], at = at, at + 7
+    row[L.K_LEFT], at = at, at + 8
     joint[L.Q_JOINT], at = at, at + int(joint[L.START_SIZE])
     joint[L.V_JOINT], at = at, at + int(joint[L.DOFS])
     joint[L.W_NODE], at = at, at + int(joint[L.DOFS]) ** 2

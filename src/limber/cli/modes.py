@@ -9,12 +9,14 @@ import numpy as np
 import typer
 
 from limber import constraints, dynamics
+from limber.checks import listed
 from limber.cli.exits import guarded
 from limber.cli.output import Debug, Json, escape, note, print_json, show, table
 from limber.cli.statics import joint_coordinates, loads_at_start, settled
 from limber.cli.subject import File, Lenient, Subject, read
 from limber.cli.write import refuse_inputs
 from limber.errors import ArgumentValueError
+from limber.joints.physics import FRICTION
 
 #: The width of a picture with several columns, inches.
 PAGE = 7.2
@@ -93,6 +95,17 @@ def modes(
                 f"{subject.name} starts in motion (initial.v), which these modes leave out: they are those of its initial "
                 "configuration at rest. A spin changes frequencies; --motion takes it in."
             )
+        still = {s.body_of(name) for name in held}
+        rubbing = [
+            body
+            for body, joint in s.joints.items()
+            if body not in still and joint.physics.options & FRICTION
+        ]
+        if rubbing and not motion:
+            note(
+                f"the friction of {listed(rubbing)} counts as a strong damper here: at rest these joints stick and hardly move. "
+                "--locked BODY holds a joint; to see how it moves freely, take its friction out of the file."
+            )
         if found.note and not motion:  # with a motion, a warning has said so
             note(found.note.replace("lb.equilibrium finds one", "--equilibrium finds one"))
         if plot is not None:
@@ -107,7 +120,7 @@ def modes(
             )  # fmt: skip
         n = len(found.omega) if count is None else min(count, len(found.omega))
         if json:
-            listed = {
+            found_here = {
                 "file": file,
                 "name": subject.name,
                 "locked": held,
@@ -122,7 +135,7 @@ def modes(
                 "eigenvalues": [[x.real, x.imag] for x in found.eigenvalues[:n]],
                 "plot": plot,
             }
-            print_json(listed)
+            print_json(found_here)
             return
         which = f"locked: {', '.join(held)}" if held else "joints free"
         heads = ["mode", "frequency Hz", "rad/s", "damping", "growth 1/s", "moves most"]

@@ -24,6 +24,7 @@ from limber.checks import Array
 from limber.dynamics.freedoms import undeformed
 from limber.joints import Joint
 from limber.kernels import layout as L
+from limber.native.status import DEPENDENT
 
 #: How many other starts are tried at a time, until all coordinates are found, and for how many states at a time.
 TRIED, STATES = (8, 24, 96, 384), 64
@@ -38,7 +39,9 @@ SINGULAR, NEAR = 1e-6, 0.05
 #: A hinge that advances by more than this part of the length of its twist is a screw.
 ADVANCE = 1e-9
 #: How many numbers `cut_coordinates` takes and gives for each closure, coordinates first.
-TAKES, GIVES = 6, 12
+TAKES, GIVES = 6, 13
+#: Where the errors are among them, and where the `dependence` of the joint map is.
+ERRORS, DEPENDENCE = slice(6, 12), 12
 
 View = Literal["dynamics", "geometry"]
 
@@ -133,10 +136,12 @@ class _Chosen:
         which does not meet the closures.  The coordinates of the deformed one, which does, are next to those that fit it
         best, and are its starts.
     met : whether the usual starts find all coordinates, with errors far below a millionth; False means that it is not known.
+    singular : (states, closures that are sought), where the map of a cut joint is singular.
     """
 
     q: Array
     starts: Array
+    singular: np.ndarray
     straight: _Chosen | None = None
     met: bool = False
 
@@ -160,9 +165,9 @@ def chosen_starts(system: System, q: Array, view: View, evaluate: Evaluate) -> A
 
 
 def _chosen(system: System, q: Array, evaluate: Evaluate) -> _Chosen:
-    starts, met = _choose(system, q, evaluate)
+    starts, singular, met = _choose(system, q, evaluate)
     if system.fidelity != "ruthless":
-        return _Chosen(q, starts, met=met)
+        return _Chosen(q, starts, singular, met=met)
     found = evaluate(q, _given(system, starts))
     near, straight = starts.copy(), undeformed(system, q)
     missed = {}
@@ -173,34 +178,50 @@ def _chosen(system: System, q: Array, evaluate: Evaluate) -> _Chosen:
         missed[closure] = np.flatnonzero(~(_error(system, q, found, closure) <= FOUND))
     states = np.unique(np.concatenate(list(missed.values())))
     if states.size:  # the undeformed geometry may be the one that meets the closures
-        starts_there, _ = _choose(system, straight[states], evaluate)
+        starts_there, _, _ = _choose(system, straight[states], evaluate)
         for closure, which in missed.items():
             there = starts_there[np.searchsorted(states, which)]
             near[which, closure.part] = there[:, closure.part]
-    return _Chosen(q, starts, _Chosen(straight, near))
+    return _Chosen(q, starts, singular, _Chosen(straight, near, singular))
 
 
 def known_to_be_met(system: System, q: Array) -> bool:
     """Whether it is known from the last call that closures whose coordinates are sought are met at q, (..., nq)."""
     last = _last.get(system)
-    return last is not None and last.met and np.array_equal(last.q, np.reshape(q, (-1, system.nq)))
+    if last is None or not last.met or last.singular.any():
+        return False
+    return np.array_equal(last.q, np.reshape(q, (-1, system.nq)))
 
 
-def _choose(system: System, q: Array, evaluate: Evaluate) -> tuple[Array, bool]:
-    """`chosen_starts` at configurations as the rows have them, and whether the usual ones are known to serve."""
+def singular_joint(system: System, q: Array) -> tuple[str, int] | None:
+    """A closure whose cut joint is singular, and at which of the configurations q, (states, nq), of the last call."""
+    last = _last.get(system)
+    if last is None or not (last.singular.any() and np.array_equal(q[: len(last.q)], last.q)):
+        return None
+    state, closure = np.argwhere(last.singular)[0]
+    return sought(system)[closure].name, int(state)
+
+
+def _choose(system: System, q: Array, evaluate: Evaluate) -> tuple[Array, np.ndarray, bool]:
+    """`chosen_starts` at configurations as the rows have them, where joints are singular, and whether the usual starts are known
+    to serve."""
     closures = sought(system)
     met = True
     chosen = np.tile(usual_starts(system), (len(q), 1))
     found = evaluate(q, _given(system, chosen[:1]))
     for closure in closures:
         least = _error(system, q, found, closure)
-        off = np.abs(found[:, closure.number, TAKES:]).max(initial=0.0)
+        off = np.abs(found[:, closure.number, ERRORS]).max(initial=0.0)
         met = met and bool(off <= found_at_once(system))
         missed = np.flatnonzero(~(least <= closure.enough))
         for first in range(0, len(missed), STATES):
             some = missed[first : first + STATES]
             _seek(system, q, closure, some, least, chosen, evaluate)
-    return chosen, met
+    others = np.flatnonzero((chosen != usual_starts(system)).any(axis=1))
+    if others.size:
+        found[others] = evaluate(q[others], _given(system, chosen[others]))
+    singular = found[:, [closure.number for closure in closures], DEPENDENCE] > DEPENDENT
+    return chosen, singular, met
 
 
 def found_at_once(system: System) -> float:
@@ -271,7 +292,7 @@ def _other_turns(joint: Joint, found: Array) -> Array:
     screws = _advancing(joint)
     starts = found[..., : joint.nq].copy()
     for place in np.ndindex(found.shape[:-1]):
-        theta, left = starts[place], found[place][TAKES + 3 :]
+        theta, left = starts[place], found[place][ERRORS][3:]
         if not theta.any():  # it went astray
             continue
         H = joint.H(theta)
@@ -317,7 +338,7 @@ def displacements(system: System) -> Array:
 
 def _error(system: System, q: Array, found: Array, closure: Sought) -> Array:
     """How far the ends are from where the coordinates that were found have them, (states,)."""
-    off = np.abs(found[:, closure.number, TAKES:])
+    off = np.abs(found[:, closure.number, ERRORS])
     size = np.maximum(extent(system), np.abs(q[:, displacements(system)]).max(axis=1, initial=0.0))
     return np.maximum(off[:, :3].max(axis=1), off[:, 3:].max(axis=1) / size)
 

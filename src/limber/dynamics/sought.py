@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
 from limber.checks import Array
-from limber.dynamics.charts import known_to_be_met, sought
+from limber.dynamics.charts import known_to_be_met, singular_joint, sought
 from limber.dynamics.closing import SLIGHT
 from limber.dynamics.evaluate import evaluated
 from limber.dynamics.freedoms import undeformed
@@ -38,7 +38,7 @@ def _missed(system: System, q: ArrayLike) -> tuple[Array, Array]:
 
 
 def warn_where_missed(system: System, q: ArrayLike) -> None:
-    """Warn of closures whose coordinates are sought, and which are not met at q, (..., nq)."""
+    """Warn of closures whose coordinates are sought, and which are not met at q, (..., nq), or whose joint is singular there."""
     if not sought(system) or known_to_be_met(system, np.asarray(q)):
         return
     off, parts = _missed(system, q)
@@ -52,5 +52,15 @@ def warn_where_missed(system: System, q: ArrayLike) -> None:
             f"the closure {worst(system, off[state])} at q{which}: no coordinates of its joint were found that have its ends "
             "there, so that the result is that of another position. lb.project(system, q) finds a "
             "configuration that meets it.",
+            ModelWarning,
+        )
+    singular = singular_joint(system, np.reshape(q, (-1, system.nq)))
+    if singular is not None:
+        name, state = singular
+        which = f" of state {state}" if len(off) > 1 else ""
+        warn(
+            f"the cut joint of the closure {name!r} is singular at q{which}: parts of it allow the same motion there, as where its links "
+            "are stretched out, and what else it holds is not determined. Results that depend on the closure mean nothing at such a "
+            "position; a millionth of a radian beside it they are right.",
             ModelWarning,
         )

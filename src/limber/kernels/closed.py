@@ -239,14 +239,17 @@ def violations(topo, const, work, q, out):
 
 @kernel
 def cut_coordinates(topo, const, work, q, starts, out):
-    """out (12 each) = the coordinates of COMPOUND closures, sought from `starts` (6 each), and by how much they are off."""
+    """out (13 each) = the coordinates of COMPOUND closures, sought from `starts` (6 each), by how much they are off, and the
+    `dependence` of the joint map there."""
     place_ends(topo, const, work, q)
     at = 0
+    into = 0
     for c in range(topo[CLOSURES], topo[CLOSURES_END], COLUMNS):
-        zero(out, 2 * at, 12)
+        zero(out, into, 13)
         if topo[c + K_KIND] == COMPOUND:
-            store_coordinates(topo, const, work, q, c, starts, at, out, 2 * at)
+            store_coordinates(topo, const, work, q, c, starts, at, out, into)
         at += 6
+        into += 13
 
 
 @kernel

@@ -25,6 +25,7 @@ from .layout import (
     JOINT_WORK,
     K_FREED,
     K_JOINT,
+    K_LEFT,
     K_ROW,
     K_SIGNS,
     K_SPANNED,
@@ -114,6 +115,21 @@ def solve_map(topo, work, joint, weight, w, u):
         hw, hu = column(topo, work, joint, i)
         work[at + i] = dot(hw, w) + weight * dot(hu, u)
     ldlt.solve(work, topo[joint + W_NODE], r, work, at)
+
+
+@kernel
+def dependence(topo, work, joint, weight):
+    """The sum of (|h|^2 / D)^2 over the columns h of the joint map, after `factorize_map` with this weight and no damping.
+
+    D / |h|^2 is the square of the sine between a column and those before it, so the sum is huge where the map is singular.
+    """
+    r = topo[joint + DOFS]
+    total = 0.0
+    for i in range(r):
+        w, u = column(topo, work, joint, i)
+        ratio = (dot(w, w) + weight * dot(u, u)) * work[topo[joint + W_NODE] + i * r + i]
+        total += ratio * ratio
+    return total
 
 
 @kernel
@@ -236,19 +252,20 @@ def store_rows(topo, const, work, c, w, u):
         unit = 1.0 / sqrt(dot(turn, turn) + dot(shift, shift))
         store3(work, row, scale(unit, turn))
         store3(work, row + 3, scale(unit, shift))
-    fit_speeds(topo, work, joint, mirrors, 1.0 / square, w, u)
+    work[topo[c + K_LEFT] + 7] = fit_speeds(topo, work, joint, mirrors, 1.0 / square, w, u)
     return general_joint_bias(topo, work, work, joint)
 
 
 @kernel
 def fit_speeds(topo, work, joint, spare, weight, w, u):
-    """The speeds that fit the twist [w; u] best, at V_JOINT; lengths count as angles do.
+    """The speeds that fit the twist [w; u] best, at V_JOINT; lengths count as angles do.  Returns the `dependence` of the map.
 
     The weight of lengths that suits the joint gives all digits of speeds that it allows.  What they leave of the twist, which it
     does not allow, is fitted afterwards.  There is room for the speeds at work[spare:].
     """
     at = topo[joint + V_JOINT]
     factorize_map(topo, work, joint, weight, 0.0)
+    dependent = dependence(topo, work, joint, weight)
     solve_map(topo, work, joint, weight, w, u)
     for i in range(topo[joint + DOFS]):
         hw, hu = column(topo, work, joint, i)
@@ -259,6 +276,7 @@ def fit_speeds(topo, work, joint, spare, weight, w, u):
     solve_map(topo, work, joint, 1.0, w, u)
     for i in range(topo[joint + DOFS]):
         work[at + i] += work[spare + i]
+    return dependent
 
 
 @kernel

@@ -300,7 +300,9 @@ INTERNAL: dict[str, Function] = {
         ("q", "starts"),
         (
             Quantity(
-                "found", ("closures", 12), "coordinates of cut joints, and how far off they are"
+                "found",
+                ("closures", 13),
+                "coordinates of cut joints, how far off they are, and how singular the joints",
             ),
         ),
         "geometry",

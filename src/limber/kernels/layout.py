@@ -143,7 +143,7 @@ K_BACK = 21  # const: from the frame of end b to where it was before it was move
 K_SPANNED = 22  # COMPOUND: number of free twists: the motions of the joint, and unit twists that are free besides
 K_FREED = 23  # const: these unit twists, 6 each, axes of end b
 K_SIGNS = 27  # const: COMPOUND: 1 or -1 for each free twist, see `cut_joint.store_mirror`
-K_LEFT = 28  # work: COMPOUND: what the search for its coordinates leaves: rotation (3), displacement (3), cosine
+K_LEFT = 28  # work: COMPOUND: what the search for its coordinates leaves: rotation (3), displacement (3), cosine; `dependence`
 # a RELATED closure has one row and these
 K_TERMS = 16  # number of terms
 K_TERM = 17  # topo: for each term the body, the number of the joint speed, the position of the row in the front

@@ -19,9 +19,12 @@ from .closures import (
 from .cut_joint import (
     HALF_TURN,
     chord,
+    dependence,
+    factorize_map,
     recover_coordinates,
     search_coordinates,
     skew_part,
+    squared_length,
     store_rows,
     turn_cosine,
 )
@@ -143,8 +146,8 @@ def store_violations(topo, const, work, q, c, out):
 def store_coordinates(topo, const, work, q, c, starts, at, out, into):
     """The coordinates of the joint of a COMPOUND closure, sought from those at starts[at:], and the error that is left.
 
-    The error is the rotation, as in `store_violations`, and the displacement, behind room for 6 coordinates.  A search that
-    went astray leaves ASTRAY and no coordinates.
+    The error is the rotation, as in `store_violations`, and the displacement, behind room for 6 coordinates.  The `dependence` of
+    the joint map follows.  A search that went astray leaves ASTRAY and no coordinates.
     """
     Ra, pa = end_pose(topo, const, work, q, c, 0)
     Rb, pb = end_pose(topo, const, work, q, c, 1)
@@ -166,6 +169,9 @@ def store_coordinates(topo, const, work, q, c, starts, at, out, into):
     store3(out, into + 6, e)
     out[into + 6] += half_turn(cosine)
     store3(out, into + 9, p)
+    weight = 1.0 / squared_length(topo, const, joint)
+    factorize_map(topo, work, joint, weight, 0.0)
+    out[into + 12] = dependence(topo, work, joint, weight)
 
 
 @kernel

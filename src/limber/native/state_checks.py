@@ -68,6 +68,7 @@ from limber.kernels.scalar import kernel, sqrt
 from limber.kernels.vec import dot, load3
 from limber.native.status import (
     CONDITION,
+    DEPENDENT,
     NEARLY_UNIT,
     NOT_FINITE,
     NOT_UNIT,
@@ -281,7 +282,8 @@ def large_enough(topo, const, work):
 
 @kernel
 def all_found(topo, work, most):
-    """Whether the search for the coordinates of each COMPOUND closure in a closed sweep left errors of at most `most`."""
+    """Whether the search for the coordinates of each COMPOUND closure in a closed sweep left errors of at most `most`, in
+    positions where no joint map is singular."""
     for c in range(topo[CLOSURES], topo[CLOSURES_END], COLUMNS):
         if topo[c + K_KIND] == COMPOUND:
             left = topo[c + K_LEFT]
@@ -289,6 +291,8 @@ def all_found(topo, work, most):
                 if not abs(work[i]) <= most:
                     return False
             if work[left + 6] < 0.0:  # the sine of half a turn is zero too
+                return False
+            if not work[left + 7] <= DEPENDENT:
                 return False
     return True
 

@@ -13,6 +13,8 @@ NUDGE = (
 )  # relative change of the numbers of a model that shows whether a pivot is rounding error
 PIVOT_CHANGE = 1e-3  # a pivot whose relative change is then larger than this is rounding error
 CONDITION = 1e12  # a mass matrix with unit diagonal counts as singular if its inverse is this large
+#: The map of a cut joint is singular if `kernels.cut_joint.dependence` is larger: within 1e-7 rad of a singular position.
+DEPENDENT = 1e28
 CHANGES, RESPONSES, RATIOS, JUDGED = (
     0,
     1,

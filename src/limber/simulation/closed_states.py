@@ -9,8 +9,10 @@ from limber.checks import Array, listed
 from limber.constraints import freedoms, project
 from limber.dynamics.evaluate import evaluated
 from limber.dynamics.following import follows, warn_of_loose_forces
-from limber.dynamics.rows import row_units, worst
+from limber.dynamics.freedoms import locked_speeds, modal_speeds
+from limber.dynamics.rows import closure_jacobian, row_units, worst
 from limber.dynamics.small_motions import freedoms_if_singular
+from limber.dynamics.sought import warn_where_missed
 from limber.errors import ArgumentValueError, DynamicsError, ModelWarning, warn
 
 #: Closures that are off by less than this, in rad and parts of the system's size, or whose speeds are by this part of the
@@ -35,7 +37,8 @@ def closed_state(
     what, speeds : the configuration and its speeds in words.
     instead : the names (q, v) of what to give instead.
     driven : bodies whose joints stay as they are.
-    following : whether the speeds of the other joints are those that follow from the driven ones, whatever v has.
+    following : whether the speeds of the other joints are those that follow from the driven ones, whatever v has.  Modes then
+        move only if the joints alone cannot follow.
     """
     if not system.closures:
         return q, v
@@ -55,6 +58,8 @@ def closed_state(
             f"{speeds} violates the closures of {system.name!r}: {said}. Take "
             f"{instead} = lb.project(system, {instead}{locked}), which changes them as little as possible."
         )
+    if following and not slow:
+        v = _without_modes(system, q, v, driven)
     try:
         q, v = project(system, q, v, locked=driven)
     except DynamicsError as error:
@@ -64,6 +69,23 @@ def closed_state(
             f"motion: the closures of {system.name!r} cannot follow the motion of {listed(driven)} where it starts. {error}"
         ) from error
     return q, v
+
+
+def _without_modes(system: System, q: Array, v: Array, driven: tuple[str, ...]) -> Array:
+    """v with speeds of the free joints, of least kinetic energy, that meet the closures; v itself if modes must move too."""
+    modes = modal_speeds(system)
+    moving = ~locked_speeds(system, driven) & ~modes
+    if not (modes.any() and moving.any()):
+        return v
+    A = closure_jacobian(system, q)
+    M = evaluated(system, "mass_matrix", (q,))[np.ix_(moving, moving)]
+    root = np.linalg.cholesky(M)
+    change = v.copy()
+    wanted = -A @ v
+    unit = np.linalg.lstsq(np.linalg.solve(root, A[:, moving].T).T, wanted, rcond=MET)[0]
+    change[moving] += np.linalg.solve(root.T, unit)
+    left = np.abs(A @ change / row_units(system)).max(initial=0.0)
+    return change if left <= SMALL * max(1.0, np.abs(change).max(initial=0.0)) else v
 
 
 def apart(system: System, q: Array) -> str:
@@ -108,5 +130,6 @@ def warn_of_redundancy(
                 f"{lost:.0e}. The position is next to a singular one, or they tie bodies whose masses differ very much.",
                 ModelWarning,
             )
+    warn_where_missed(system, q)
     if driven and not follows(system, q, driven):
         warn_of_loose_forces(system, q, driven)

@@ -82,7 +82,8 @@ def simulate(
         `breaks`, as for torque.  A compiled function writes these numbers one after the other to `out`.  The initial state
         of these joints is that of the motion; a q0 or v0 that differs from it is refused.  `Result.tau` has the whole
         torque that the motion takes, whatever `torque` gives for these joints.  In a closed system all other joints follow,
-        and without v0 they do so from the start; a motion that closures cannot follow is an error.
+        and without v0 they do so from the start, with modes at rest if the joints alone can follow; a motion that closures cannot
+        follow is an error.
     environment : what acts on a free-flyer in orbit, `lb.orbit.Environment(...)`: the gravity of a planet and its gradient, drag
         and burns.  The world is then a frame that falls around the planet (`limber.orbit`).  `Result.environment` has its
         generalized forces, and the power audit counts their work with that of the wrenches.

@@ -60,6 +60,34 @@ def test_reference_that_moves_is_followed():
     assert_close(r.q[:, 0], 0.3 * np.sin(2 * r.t), 2e-2)
 
 
+@pytest.mark.parametrize("samples", [0.5, 1.0, 2.25])
+def test_the_horizon_begins_where_a_late_command_takes_effect(samples):
+    s = arm()
+    goal = s.neutral()
+    goal[1] = 0.5
+    plans = []
+
+    class Recorded(control.NMPC):
+        def command(self, t, measured):
+            found = super().command(t, measured)
+            plans.append((t, self.plan[0][0]))
+            return found
+
+    costs = [
+        control.Effort(1e-2),
+        control.Tracking(goal, q=10.0, v=0.1, final_q=50.0, final_v=5.0),
+    ]
+    nmpc = Recorded(s, 30, sample_time=0.02, costs=costs, torque=4.0, substeps=8)
+    delay = 0.02 * samples
+    loop = control.Loop(s, nmpc, delay=delay, initial=[0.3])
+    times = np.unique(np.append(delay + 0.02 * np.arange(100), 2.5))
+    r = lb.simulate(s, 2.5, torque=loop, t_eval=times)
+    for t, x in plans[:100]:
+        row = np.abs(r.t - t - delay).argmin()
+        assert_close(x, np.concatenate([r.q[row], r.v[row]]), 1e-6)
+    assert_close(r.q[-1], goal, 5e-3)
+
+
 def test_preparation_between_samples_changes_nothing():
     """`idle` after each command, or the next command by itself."""
     s, goal = bar(), np.array([0.5])

@@ -7,6 +7,9 @@ intervals are linearized about the plan, and one quadratic program gives the cha
     preparation   shift the plan by one interval, linearize it, pass the matrices to the solver; needs no measurement
     feedback      set the measured state as the start of the horizon; solve, send the first forces
 
+If commands take effect after a delay, the horizon begins at that time: the measured state is predicted up to it under
+the forces already sent.
+
 `command` does the preparation first if `idle` has not done it since the last sample. A loop with time between its
 samples calls `idle` there, so that the delay from measurement to command is that of the feedback phase alone.
 """
@@ -49,6 +52,8 @@ class NMPC(Controller):
     start_iterations : Newton steps at the first sample, from a plan that holds the measured configuration.
     qp_iterations : the largest number of iterations of the solver of the quadratic program, PIQP (extra "mpc").
     accuracy : absolute and relative accuracy of the cost of that program; a smaller value takes more iterations.
+    delay : the delay from a sample to the effect of its command, s, over which the state is predicted; by default that
+        of the loop.
 
     If the program has no solution, for example because bounds cannot be met, the shifted plan of the last sample is
     used; a warning says so once per run, and the signal "solved" is 0 at that sample. Bounds on states apply from the
@@ -73,6 +78,7 @@ class NMPC(Controller):
         start_iterations: int = 10,
         qp_iterations: int = 50,
         accuracy: float = 1e-6,
+        delay: float | None = None,
     ):
         self.sample_time = number("sample_time", sample_time, above=0.0)
         self.intervals = whole("intervals", intervals, 2)
@@ -80,6 +86,8 @@ class NMPC(Controller):
         self.start_iterations = whole("start_iterations", start_iterations, 1)
         self.qp_iterations = whole("qp_iterations", qp_iterations, 1)
         self.accuracy = number("accuracy", accuracy, above=0.0)
+        self.delay = None if delay is None else number("delay", delay, minimum=0.0)
+        self._delay = self.delay or 0.0
         qp.imported()
         self.plants = plants = Plants(system, joints, owner="NMPC")
         self.system, self.observer = system, observer
@@ -103,6 +111,7 @@ class NMPC(Controller):
             )
         self._make_patterns()
         self._width, self._out = system.nv, plants.places.v
+        self._initial = np.zeros(plants.nu)
 
     def _objective_from(self, t: float) -> Objective:
         times: Array = t + self.sample_time * np.arange(self.intervals + 1.0)
@@ -220,6 +229,10 @@ class NMPC(Controller):
                 driven_channels(self, loop, self.plants.places.labels),
             )
             self._u_limit = np.minimum(self._largest, loop.limits[self._out])
+        self._delay = loop.delay if self.delay is None else self.delay
+        self._initial = (
+            np.zeros(self.plants.nu) if loop.initial is None else loop.initial[self._out]
+        )
 
     def start(self, t: float, measured: Measured) -> None:
         """Plan to hold the measured configuration, and improve this plan."""
@@ -229,8 +242,9 @@ class NMPC(Controller):
         self._qp: qp.Solver | None = None
         self._solved = 1.0
         self._since: float | None = None
-        self._t = t
-        self._objective = self._objective_from(t)
+        self._sent: list[tuple[float, Array]] = []
+        self._t = t + self._delay
+        self._objective = self._objective_from(self._t)
         self._slopes = np.empty((self.intervals, self.plants.nx, self.plants.shooting.width))
         x = self._state(t, measured)
         q, rest = x[: self.system.nq], np.zeros(self.system.nv)
@@ -243,11 +257,26 @@ class NMPC(Controller):
         self._prepare_program()
 
     def _state(self, t: float, measured: Measured) -> Array:
-        """The state; an observer is updated once per sample."""
+        """The state at which a command of time t takes effect; an observer is updated once per sample."""
         if self.observer is not None and self._since != t:
             self._estimate, self._since = self.observer.update(t, measured), t
         q, v = (measured.q, measured.v) if self.observer is None else self._estimate
-        return np.concatenate([q, v])
+        return self._predicted(t, np.concatenate([q, v]))
+
+    def _predicted(self, t: float, x: Array) -> Array:
+        """The state x at time t, predicted over the delay under the forces sent before."""
+        end = t + self._delay
+        while len(self._sent) > 1 and self._sent[1][0] + self._delay <= t:
+            del self._sent[0]  # another one has taken its place
+        effects = [(sent + self._delay, u) for sent, u in self._sent]
+        if not effects or effects[0][0] > t:
+            effects.insert(0, (t, self._initial))
+        for (start, u), stop in zip(effects, [*(start for start, _ in effects[1:]), end]):
+            dt = min(stop, end) - max(start, t)
+            if dt > 1e-9 * self.sample_time:
+                substeps = int(np.ceil(self.substeps * dt / self.sample_time))
+                x = self.plants.shooting.roll(x[None], u[None], np.full(1, dt), substeps)[0]
+        return x
 
     def _rolled(self, x: Array) -> Array:
         """The states under the forces of the plan, from x."""
@@ -275,7 +304,7 @@ class NMPC(Controller):
             self._prepare_program()
 
     def _prepare_for(self, t: float) -> None:
-        """Run the preparation phase for the sample at t, unless `idle` has done it; samples may have been lost
+        """Run the preparation phase for a horizon from t, unless `idle` has done it; samples may have been lost
         since."""
         late = t - self._t > 0.5 * self.sample_time
         while t - self._t > 0.5 * self.sample_time:
@@ -317,8 +346,10 @@ class NMPC(Controller):
     def command(self, t: float, measured: Measured) -> Array:
         """The forces of the joints."""
         x = self._state(t, measured)
-        self._prepare_for(t)
+        self._prepare_for(t + self._delay)
         torque = self.feedback(x)
+        if self._delay:
+            self._sent.append((t, torque.copy()))
         if not self._solved and not self._told:
             self._told = True
             warn(
