@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from limber.campaigns.result import Campaign
     from limber.campaigns.sensitivity import Sensitivity
 
-#: At most so many panels of distributions, columns and rows of the scatter matrix, and worst cases of a quantity.
+#: At most this many panels of distributions, columns and rows of the scatter matrix, and worst cases of a quantity.
 PANELS, ACROSS, DOWN, WORST = 12, 8, 6, 5
-#: At most so many points in a panel of the scatter matrix; worst cases are always among them.
+#: At most this many points in a panel of the scatter matrix; worst cases are always among them.
 POINTS = 2000
-#: At most so many failures are listed.
+#: At most this many failures are listed.
 FAILURES = 20
 
 

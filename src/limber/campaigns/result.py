@@ -17,7 +17,7 @@ from limber.checks import Array, did_you_mean, whole
 from limber.errors import ArgumentValueError, MissingExtraError
 from limber.notebook import as_text
 
-#: What is told of the numbers of a quantity.
+#: Statistics of the numbers of a quantity.
 STATISTICS = ("cases", "min", "p05", "median", "mean", "p95", "p99", "max", "deviation")
 #: The table that is printed has these.
 SHOWN = ("min", "median", "mean", "p95", "p99", "max")

@@ -45,7 +45,7 @@ from limber.io.section import validated
 from limber.scenarios.scenario import Scenario, ScenarioSection, scenario_document
 from limber.simulation import simulate
 
-#: By default a campaign has about so many work units, of no more than MOST cases.
+#: By default a campaign has about this many work units, of no more than MOST cases.
 UNITS, MOST = 200, 1000
 ENGINES = ("general", "generated", "cuda")
 

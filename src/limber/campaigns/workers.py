@@ -66,7 +66,7 @@ def _from_pool(
     runs: Runs, units: Sequence[Unit], processes: int
 ) -> Iterator[tuple[int, UnitRows | None]]:
     """Numbers and rows of units; None for those that were running when a process of the pool was killed."""
-    # On Linux the processes are forks, which know all functions that this process does.
+    # On Linux the processes are forks, which have all functions of this process.
     start = "fork" if sys.platform == "linux" else "spawn"
     count = min(processes, len(units))
     pool = ProcessPoolExecutor(

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 MODELS = (".yaml", ".yml", ".urdf")
 SID = (".sid", ".sid_fem")
-#: Nodes are on a plane if they are this part of the size of the structure from it, or nearer.
+#: Nodes are on a plane if they are this fraction of the size of the structure from it, or nearer.
 ON_PLANE = 1e-6
 
 

@@ -18,7 +18,7 @@ from limber.joints import Free
 from limber.simulation import Result
 from limber.simulation.topology import TopologyChange
 
-#: A system whose energies change by less than this part of them is at rest: the changes are rounding errors.
+#: A system whose energies change by less than this fraction of them is at rest: the changes are rounding errors.
 REST = 1e-13
 
 UNITS = {ANGLE: "rad", DISPLACEMENT: "m"}  # a quaternion has none

@@ -40,7 +40,7 @@ from limber.dynamics import mass_matrix
 from limber.errors import ArgumentTypeError, ArgumentValueError, DynamicsError
 
 LAWS = ("modal", "ppf")
-#: Vibrations that torques reach by less than this part of the best are left alone.
+#: Vibrations that torques reach by less than this fraction of the best are left alone.
 UNREACHED = 1e-6
 
 

@@ -26,7 +26,8 @@ from limber.dynamics.kinematics import jacobian, pose
 from limber.dynamics.rows import row_space
 from limber.errors import ArgumentValueError
 
-#: A closure row that is off by more than this, in m or rad, or moves by more than this part of its terms, is broken.
+#: A closure row that is off by more than this, in m or rad, or moves by more than this fraction of its terms, is
+#: broken.
 BROKEN = 1e-6
 #: Independent coordinates may move the others by at most this many times themselves, each in the unit of its inertia.
 LARGEST = 1e6

@@ -22,7 +22,7 @@ from limber.control.sensors import (
 from limber.errors import ArgumentTypeError, ArgumentValueError, FileError
 
 FOLDER = Path(__file__).with_name("datasheets")
-#: What a sheet may be of.
+#: The kinds of devices.
 KINDS: dict[str, Any] = {
     "servo": Servo,
     "wheel": ReactionWheel,

@@ -14,11 +14,12 @@ from scipy.optimize import brentq
 
 from limber.control.feedback import Feedback
 
-#: Delays are tried at so many parts of a sample, but no more of them than this, up to so many samples beyond what the phase tells.
+#: Delays are tried at this many fractions of a sample, but no more of them than this, up to this many samples beyond what
+#: the phase gives.
 PARTS, TRIED, BEYOND = 6, 96, 3
-#: Where the phase tells that no delay matters, this many samples are looked at.
+#: If according to the phase no delay matters, this many samples are examined.
 SAMPLES = 4
-#: Delays of more samples are left at what the phase tells: each is a further state, and parts of a sample matter less.
+#: Delays of more samples are left at what the phase gives: each is a further state, and parts of a sample matter less.
 MOST = 40
 
 

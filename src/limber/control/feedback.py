@@ -21,7 +21,7 @@ from limber.control.linear_model import LinearModel
 from limber.control.sampled import bilinear
 from limber.errors import ArgumentTypeError, ArgumentValueError
 
-#: Commands that are on their way at once are states of a loop, of which there may be this many.
+#: Commands that are pending at once are states of a loop, of which there may be this many.
 MOST_LATE = 500
 
 

@@ -23,7 +23,7 @@ from limber.structures.threads import one_thread
 if TYPE_CHECKING:
     from limber.control.linear_model import LinearModel
 
-#: At most so many complex numbers are held for a part of the frequencies.
+#: At most this many complex numbers are held for a part of the frequencies.
 HELD = 300_000
 
 

@@ -29,9 +29,10 @@ from limber.errors import ArgumentTypeError, ArgumentValueError, ModelWarning, w
 OK, WAIT, LIMIT, HOLD, STOP = range(5)
 #: The states by number, for messages and reports.
 STATES = ("ok", "wait", "limit", "hold", "stop")
-#: Unless told otherwise, commands are held for so many samples, and readings may be as old as this many of their periods.
+#: By default commands are held for this many samples, and readings may be as old as this many of their periods.
 HELD_SAMPLES = 10
-#: An actuator follows if it is within the range of so many of the last commands, and those under way, but for this part.
+#: An actuator follows if it is within the range of this many of the last commands, and those under way, up to this
+#: fraction.
 SAMPLES_TO_FOLLOW, FOLLOWS = 3, 1e-6
 
 

@@ -47,11 +47,12 @@ from limber.errors import ArgumentTypeError, ArgumentValueError, DynamicsError, 
 
 #: Sensors whose readings depend on q and v alone.
 READ = (Encoder, Tachometer, Gyro, StrainGauge)
-#: Slopes of readings are central differences with this step.
+#: Derivatives of readings are central differences with this step.
 STEP = 1e-6
-#: Modes count as in balance if they are off by no more than this part of the largest, or by this much.
+#: Modes count as in equilibrium if they are off by no more than this fraction of the largest, or by this much.
 BALANCED, SMALL = 1e-3, 1e-9
-#: Parts of the sample time count as equal if they agree to so many digits; of so many the filter remembers its model.
+#: Parts of the sample time count as equal if they agree to this many digits; of this many the filter remembers its
+#: model.
 DIGITS, REMEMBERED = 9, 1000
 
 
@@ -147,7 +148,7 @@ class Kalman:
             self._settle(self.about)
 
     def __getstate__(self) -> dict[str, Any]:
-        # What reads a sensor is a function of the system, which is made anew.
+        # The reader of a sensor is a function of the system, which is made again.
         state = dict(vars(self))
         if "_sensors" in state:
             state["_sensors"] = [(sensor, None, noise) for sensor, _, noise in self._sensors]
@@ -250,7 +251,7 @@ class Kalman:
         """Return the signals to record at a sample."""
         return {
             "estimate": np.concatenate([self.q, self.v]),
-            # of a filter that goes astray, rounding may make variances negative
+            # rounding may make variances of a diverging filter negative
             "deviation": np.sqrt(np.maximum(np.diag(self.covariance), 0.0)),
             **{f"innovation {name}": x for name, x in self._innovations.items()},
         }

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from limber.control.spillover import Spillover
 
-#: At most so many pairs of inputs and outputs are drawn.
+#: At most this many pairs of inputs and outputs are drawn.
 DRAWN = 24
 HERTZ = 2.0 * np.pi
 

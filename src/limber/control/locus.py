@@ -9,9 +9,9 @@ from limber.checks import Array
 from limber.control.feedback import Feedback
 from limber.structures.threads import one_thread
 
-#: From a factor of 0 to 1 and from there to LARGEST, in so many steps each.
+#: From a factor of 0 to 1 and from there to LARGEST, in this many steps each.
 STEPS, LARGEST = 160, 100.0
-#: Between two steps, the factor at the border of stability is found by so many halvings.
+#: Between two steps, the factor at the stability limit is found by this many halvings.
 HALVED = 30
 
 

@@ -105,7 +105,7 @@ class Loop:
         return made
 
     def __getstate__(self) -> dict[str, Any]:
-        # Copies are made for runs of their own: they do not go on where this one ended.
+        # Copies are made for runs of their own: they do not continue where this one ended.
         return {**vars(self), "_last": None, "readers": ()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -30,9 +30,9 @@ from limber.dynamics.inverse import inverse_dynamics
 from limber.errors import ArgumentTypeError, ArgumentValueError, DynamicsError
 from limber.simulation.result import Result
 
-#: Weights count as negative below this part of the largest one.
+#: Weights count as negative below this fraction of the largest one.
 ROUNDING = 1e-12
-#: Entries of the balanced A below this part of the largest do not couple states.
+#: Entries of the balanced A below this fraction of the largest do not couple states.
 COUPLED = 1e-12
 
 

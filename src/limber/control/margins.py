@@ -18,16 +18,16 @@ from limber.control.poles import transmission_zeros
 from limber.notebook import as_text
 from limber.structures.threads import one_thread
 
-#: Sample times that are looked at are this many times shorter and longer than the one given, on a grid of so many.
+#: Sample times that are examined are this many times shorter and longer than the one given, on a grid of this many.
 SHORTER, LONGER, TRIED = 1e-4, 1e3, 70
 #: Where the loop is stable without sampling, sample times are halved further, down to this part.
 FURTHER = 1e-12
-#: Sample times so short that more commands than this are on their way at once are not tried.
+#: Sample times so short that more commands than this are pending at once are not tried.
 ON_THEIR_WAY = 20.0
-#: A loop that integrates has an endless gain at frequency zero; rounding leaves such a number where it is real.
+#: A loop that integrates has an infinite gain at frequency zero; rounding leaves such a number where it is real.
 ENDLESS = 1e12
-#: L counts as real at an end of the frequencies if its imaginary part is below this part of it: that of a loop that integrates is
-#: endless at frequency zero, while its real part tells nothing.
+#: L counts as real at an end of the frequencies if its imaginary part is below this fraction of it: that of a loop
+#: that integrates is infinite at frequency zero, while its real part is meaningless.
 REAL = 1e-3
 #: Halvings of the interval in which a crossing lies, and refinements of the grid about a peak by the factor 20.
 BISECTIONS, REFINEMENTS = 44, 5

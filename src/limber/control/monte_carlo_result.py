@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from limber.control.loop import Loop
     from limber.simulation import Result
 
-#: What is told of the numbers of a measure.
+#: Statistics of the numbers of a measure.
 STATISTICS = ("min", "median", "mean", "p95", "p99", "max")
 
 

@@ -13,7 +13,8 @@ from limber.errors import ArgumentValueError
 if TYPE_CHECKING:
     from limber.control.linear_model import LinearModel
 
-#: A pole is at rest if it is below this part of the largest one; rounding leaves the square root of eps of double zeros.
+#: A pole is at rest if it is below this fraction of the largest one; rounding leaves the square root of eps of double
+#: zeros.
 AT_REST = 1e-7
 #: A pair of poles counts as undamped if its damping ratio is below this.
 UNDAMPED = 1e-9

@@ -24,9 +24,9 @@ from limber.errors import ArgumentTypeError, ArgumentValueError
 if TYPE_CHECKING:
     from limber.control.linear_model import LinearModel
 
-#: A pole decays if its real part is below minus this part of its size; others are split off before balancing.
+#: A pole decays if its real part is below minus this fraction of its size; others are split off before balancing.
 DECAYS = 1e-9
-#: States whose Hankel singular value is below this part of the largest are rounding: they are always left out.
+#: States whose Hankel singular value is below this fraction of the largest are rounding: they are always left out.
 SOUND = 1e-14
 
 

@@ -18,9 +18,9 @@ import scipy.linalg
 
 from limber.checks import Array
 
-#: Doubling ends when X changes by no more than this part of itself; it has failed after so many steps.
+#: Doubling ends when X changes by no more than this fraction of itself; it has failed after this many steps.
 SETTLED, STEPS = 1e-13, 60
-#: A solution may leave this part of the largest term of the equation.
+#: A solution may leave this fraction of the largest term of the equation.
 RESIDUAL = 1e-6
 
 

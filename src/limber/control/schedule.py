@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-#: Instants closer together than this part of the shortest period are one.
+#: Instants closer together than this fraction of the shortest period are one.
 SAME = 1e-6
 
 

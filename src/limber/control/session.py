@@ -41,8 +41,8 @@ from limber.simulation.table import joint_speeds
 if TYPE_CHECKING:
     from limber.control.loop import Loop
 
-#: Times of the simulation are those of samples if they are off by no more than so many units of their last digit, which is coarse
-#: where they count from an epoch.
+#: Times of the simulation are those of samples if they are off by no more than this many units of their last digit,
+#: which is coarse where they count from an epoch.
 ROUNDING = 4.0
 
 

@@ -38,7 +38,7 @@ from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.frozen import read_only
 from limber.trajectories import Motion, Trajectory
 
-#: Impulses whose delays differ by less than this part of the longest one are one.
+#: Impulses whose delays differ by less than this fraction of the longest one are one.
 TOGETHER = 1e-12
 #: Newton steps that find when something was commanded which arrives now; they converge quadratically from a table.
 STEPS, TABLE = 4, 2000

@@ -37,9 +37,9 @@ from limber.errors import ArgumentValueError, ModelWarning, warn
 
 #: The lowest fast frequency over the largest slow rate, at least.
 APART = 3.0
-#: Vibrations that torques reach by less than this part of the best are left alone.
+#: Vibrations that torques reach by less than this fraction of the best are left alone.
 UNREACHED = 1e-9
-#: Gains are computed anew when a joint has moved by so much, rad or m.
+#: Gains are recomputed when a joint has moved by this much, rad or m.
 REFRESH = 0.1
 
 

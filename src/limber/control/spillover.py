@@ -19,7 +19,7 @@ from limber.notebook import as_text
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: A unit gain of a loop counts for the mode whose frequency is nearest to it, and within this part of it.
+#: A unit gain of a loop counts for the mode whose frequency is nearest to it, and within this fraction of it.
 NEAR = 0.2
 
 

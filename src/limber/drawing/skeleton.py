@@ -16,17 +16,17 @@ from limber.drawing.colours import rgb
 from limber.drawing.surface import hides_lines, surfaces_of
 from limber.errors import ModelWarning, warn
 
-#: A flexible body is drawn with at least so many points where it has them, and with at most so many.
+#: A flexible body is drawn with at least this many points where it has them, and with at most this many.
 FEWEST, MOST = 9, 300
-#: At most about so many triangles of a body in a picture.
+#: At most about this many triangles of a body in a picture.
 TRIANGLES = 3000
-#: At most about so many ribs across a body, and how far they reach to either side, as a part of its size.
+#: At most about this many ribs across a body, and how far they reach to either side, as a part of its size.
 RIBS, REACH = 12, 0.1
 #: A frame of more members than this has no ribs: its nodes show how it twists.
 MEMBERS = 20
-#: At most about so many ribs across the members of a frame, and how far they reach, as a part of the member.
+#: At most about this many ribs across the members of a frame, and how far they reach, as a part of the member.
 MEMBER_RIBS, MEMBER_REACH = 48, 0.12
-#: Ribs of a frame must show a twist of at least this part of the largest displacement in some mode.
+#: Ribs of a frame must show a twist of at least this fraction of the largest displacement in some mode.
 SEEN = 0.05
 
 

@@ -28,7 +28,8 @@ from limber.kernels.functions import STEP
 
 #: The numbers of a body in the order of the kernels' constants.
 OF_BODY = ("mass", "mx", "my", "mz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
-#: The order in which numbers of a body become base parameters: torques tell inertias first, and masses through them.
+#: The order in which numbers of a body become base parameters: torques determine inertias first, and masses through
+#: them.
 PREFERRED = (4, 7, 9, 5, 6, 8, 1, 2, 3, 0)
 #: The numbers of joints in which inverse dynamics is linear.
 OF_JOINT = ("armature", "damping", "friction", "stiffness")

@@ -18,12 +18,13 @@ from scipy.linalg.lapack import dgesv
 from limber.checks import Array
 from limber.errors import DynamicsError
 
-#: Intervals are divided until a whole one and its halves differ by this part of the largest values, but no further than to this
-#: part of the run.
+#: Intervals are divided until a whole one and its halves differ by this fraction of the largest values, but no
+#: further than to this part of the run.
 REFINED, SHORTEST = 1e-7, 1e-13
-#: Those that differ by so many times more are divided into so many parts at once.
+#: Those that differ by this many times more are divided into this many parts at once.
 FAR, MANY = 30.0, 8
-#: A freedom that moves less than this part of the one that moves most is as exact as one that moves so much.
+#: A degree of freedom that moves less than this fraction of the one that moves most is as exact as one that moves so
+#: much.
 LEAST = 1e-3
 #: The most intervals.
 MOST_INTERVALS = 50_000

@@ -23,13 +23,14 @@ from limber.identification.base_parameters import OF_BODY, Base, matrix
 #: The least eigenvalue of a pseudo-inertia from which the search starts, relative to the largest, and the least joint number.
 INSIDE = 1e-3
 #: How much a change of a number by all of its value counts, in standard deviations of the torques' noise: it settles what
-#: torques do not tell.
+#: torques do not determine.
 PULL = 1e-2
 #: Torques almost without noise count with as much at most, in the same unit: nothing else would count beside them.
 MOST = 1e6
 #: The last weight of the barrier, in squares of such deviations; the weights before it fall by a factor.
 LAST, FALL = 1e-8, 0.05
-#: Newton's method ends at each weight if its step would gain less than this part of the weight, or after so many steps.
+#: Newton's method ends at each weight if its step would gain less than this fraction of the weight, or after this
+#: many steps.
 GAIN, NEWTON = 0.1, 50
 
 

@@ -47,11 +47,11 @@ BETWEEN = 10
 PIECES = 24
 #: The step of differences, as a part of the coefficients that reach a limit.
 STEP = 1e-4
-#: The first motion has this part of what limits allow.
+#: The first motion has this fraction of what limits allow.
 FIRST = 0.9
 #: A motion with too large a torque is scaled down up to this many times, in proportion to it, at least by this factor.
 SHORTENED, SHORTER = 20, 1.01
-#: What may be limited.
+#: The quantities that may be limited.
 LIMITS = ("position", "speed", "acceleration", "torque")
 
 

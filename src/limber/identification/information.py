@@ -15,11 +15,11 @@ import scipy.linalg
 
 from limber.checks import Array
 
-#: Singular values below this part of the largest are zero: the readings do not change along such a combination.
+#: Singular values below this fraction of the largest are zero: the readings do not change along such a combination.
 ZERO = 1e-9
 #: Combinations with a larger standard error than this, relative to the values of the unknowns, are not known.
 LOOSE = 0.5
-#: Unknowns with less than this part of the largest weight are left out of the words for a combination.
+#: Unknowns with less than this fraction of the largest weight are left out of the words for a combination.
 SHOWN = 0.1
 
 

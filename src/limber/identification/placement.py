@@ -26,7 +26,7 @@ from limber.identification.information import without
 from limber.identification.readings import checked
 
 #: Relative changes of parameters are known to this before any sensor is chosen, so that one sensor can be better than another
-#: where several are needed to tell all parameters.
+#: where several are needed to determine all parameters.
 BEFORE = 1e3
 #: An exchange must improve the criterion by this much.
 BETTER = 1e-9

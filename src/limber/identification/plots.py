@@ -22,7 +22,7 @@ ROW, AROUND = 1.3, 0.4
 WHITE = 1.96
 #: Lags of the autocorrelation that are drawn.
 LAGS = 20
-#: At most so many rows are drawn.
+#: At most this many rows are drawn.
 DRAWN = 24
 
 

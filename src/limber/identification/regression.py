@@ -34,9 +34,9 @@ from limber.identification.information import covariance
 
 #: How often the noise of the torques is estimated: the weights of the joints follow it.
 PASSES = 3
-#: Torques have rounding errors of this part of the largest.
+#: Torques have rounding errors of this fraction of the largest.
 ROUNDING = 1e-12
-#: Pseudo-inertias whose least eigenvalue is below minus this part of the largest are those of no body.
+#: Pseudo-inertias whose least eigenvalue is below minus this fraction of the largest are impossible.
 POSSIBLE = 1e-9
 
 

@@ -36,15 +36,16 @@ Number = tuple[str, tuple[int, ...]]
 #: The largest product z of a frequency and an interval by the number of Gauss points: the error of an oscillation over an
 #: interval, (s!)^2 / ((2 s)! (2 s + 1)!) z^(2 s + 1), is then 2e-9 at most.
 INTERVALS = {3: 0.3, 4: 0.7, 5: 1.3, 6: 2.0, 7: 2.6, 8: 3.8}
-#: More Gauss points than USUAL are taken only up to so many linear equations in an interval: their cost grows with the cube.
+#: More Gauss points than USUAL are taken only up to this many linear equations in an interval: their cost grows with
+#: the cube.
 USUAL, EQUATIONS = 5, 130
-#: Slopes of the dynamics are held at about so many points at once.
+#: Derivatives of the dynamics are held at about this many points at once.
 ROWS = 4000
-#: Static balance is found if the modes change by no more than this; Newton's method takes so many steps at most.
+#: Static equilibrium is found if the modes change by no more than this; Newton's method takes this many steps at most.
 BALANCED, NEWTON = 1e-13, 12
-#: Motions whose fastest oscillation turns by more than this in a run, rad, are refused: they would fill the memory.
+#: Motions whose fastest oscillation turns by more than this in a run, rad, are rejected: they would fill the memory.
 MOST = 5e4
-#: Times closer than this part of the run are one.
+#: Times closer than this fraction of the run are one.
 SAME = 1e-12
 
 

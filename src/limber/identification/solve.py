@@ -21,19 +21,20 @@ from limber.identification.whiteness import probability_of_white
 
 #: The confidence of bounds.
 CONFIDENCE = 0.95
-#: Estimated noise is settled if it changes by no more than this part; at most so many times is it estimated.
+#: Estimated noise is settled if it changes by no more than this fraction; at most this many times is it estimated.
 SETTLED, PASSES = 0.01, 10
 #: Residuals count as coloured, or as too large or too small, if noise had them with a lower probability than this.
 DOUBT = 1e-4
-#: Residuals below this part of the noise are rounding errors of readings without noise.
+#: Residuals below this fraction of the noise are rounding errors of readings without noise.
 UNSEEN = 1e-2
-#: Numbers below this part of what they were at the start are near zero.
+#: Numbers below this fraction of what they were at the start are near zero.
 SMALL = 1e-2
-#: The search for starts and biases alone, which comes first, ends if cost or unknowns change by no more than this part.
+#: The search for starts and biases alone, which comes first, ends if cost or unknowns change by no more than this
+#: fraction.
 ROUGH = 1e-3
 #: A search that ends so near to numbers that the model cannot have was stopped by them.
 BESIDE = 1e-4
-#: The search ends if cost or unknowns change by no more than this part.
+#: The search ends if cost or unknowns change by no more than this fraction.
 PRECISION = 1e-8
 
 

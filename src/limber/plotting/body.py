@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 #: Modes side by side, and the height of a row of them, inches.
 COLUMNS, MODE_HEIGHT = 3, 1.5
-#: Numbers are written into a matrix of modal assurance of up to so many modes.
+#: Numbers are written into a matrix of modal assurance of up to this many modes.
 WRITTEN = 10
 #: A part of a bar is numbered if it is at least so much of the whole.
 NUMBERED = 0.045
-#: At most so many static loads are drawn, those with the largest errors.
+#: At most this many static loads are drawn, those with the largest errors.
 BARS = 18
 
 Draw = Callable[[BodyReport, Any], None]

@@ -16,9 +16,9 @@ from limber.plotting.text import fitted, text_width
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: A line that stays below this part of the largest of its panel is left out, and the panel says so.
+#: A line that stays below this fraction of the largest of its panel is left out, and the panel says so.
 NOTHING = 1e-9
-#: At most so many lines are named one by one.
+#: At most this many lines are named one by one.
 NAMED = len(COLOURS)
 #: In a legend, the width of a handle with what is around it, and the height of a line; beside axes, that of labels;
 #: inches.

@@ -24,7 +24,7 @@ from limber.simulation.result import Result
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: At most so many events are marked.
+#: At most this many events are marked.
 MARKED = 12
 
 

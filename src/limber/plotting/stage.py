@@ -17,7 +17,7 @@ from limber.errors import ArgumentValueError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: A system lies in a plane if it leaves it by no more than this part of its size.
+#: A system lies in a plane if it leaves it by no more than this fraction of its size.
 FLAT = 0.02
 VIEWS = ("auto", "xy", "xz", "yz", "3d")
 #: Direction of the eye in space: turned about z from x, and above the ground; degrees.

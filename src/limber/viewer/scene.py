@@ -27,11 +27,11 @@ from limber.drawing.geometry import carried, joint_axis, joint_motion, result_ge
 from limber.drawing.skeleton import Skeleton, skeletons
 from limber.simulation.result import Result
 
-#: At most so many frames, and so many bytes of motion before encoding; results beyond are thinned.
+#: At most this many frames, and this many bytes of motion before encoding; results beyond are thinned.
 FRAMES, BYTES = 2000, 1_500_000
-#: At most about so many triangles of the surface of a body.
+#: At most about this many triangles of the surface of a body.
 TRIANGLES = 20_000
-#: What is left of second-order shapes is less than this part of them.
+#: What is left of second-order shapes is less than this fraction of them.
 NEGLIGIBLE = 1e-7
 
 

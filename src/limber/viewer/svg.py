@@ -14,7 +14,7 @@ from limber.plotting.style import save
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: A panel has at most about so many points, so that pages of long results stay small.
+#: A panel has at most about this many points, so that pages of long results stay small.
 POINTS = 40_000
 #: The colour that becomes that of the text of the page.
 INK = "#010203"

@@ -13,9 +13,9 @@ from limber.simulation.result import Result
 from limber.version import __version__
 
 Rows = list[tuple[str, ...]]
-#: At most so many closures are named.
+#: At most this many closures are named.
 LISTED = 12
-#: At most so many changes of topology are listed.
+#: At most this many changes of topology are listed.
 CHANGES = 50
 _UNITS = {C.ANGLE: ("rad", "rad/s", "N m"), C.DISPLACEMENT: ("m", "m/s", "N")}
 

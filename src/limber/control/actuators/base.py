@@ -15,7 +15,7 @@ from limber.frozen import Frozen
 
 #: Times (from, until) of failures, s.
 Spans = Sequence[tuple[float, float]]
-#: Times are equal if they differ by no more than this, s, or by so many units of their last digit.
+#: Times are equal if they differ by no more than this, s, or by this many units of their last digit.
 SAME_TIME, ROUNDING = 1e-12, 8.0
 
 

@@ -30,7 +30,7 @@ from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.integrators.context import L_DROP, L_FADING, L_HELD, L_LIMIT, L_POWER, L_RATE, L_STALL
 from limber.joints import Joint
 
-#: The armature of a joint may differ from that of its servo by this part.
+#: The armature of a joint may differ from that of its servo by this fraction.
 ARMATURE_AGREES = 1e-6
 
 

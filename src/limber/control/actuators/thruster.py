@@ -16,7 +16,7 @@ from limber.control.sensors.base import intervals
 from limber.errors import ArgumentValueError
 from limber.joints import Free
 
-#: The period may differ from the sample time of the controller by this part.
+#: The period may differ from the sample time of the controller by this fraction.
 PERIOD_AGREES = 1e-9
 
 

@@ -44,7 +44,7 @@ from limber.control.linear_model import LinearModel
 from limber.control.rotations import conjugate, matrix_of, product
 from limber.errors import ArgumentTypeError, ArgumentValueError, ModelWarning, warn
 
-#: A slew is looked at in so many points; wheels that lack no more than rounding are strong enough.
+#: A slew is checked at this many points; wheels that lack no more than rounding are strong enough.
 SLEW_POINTS, ROUNDING = 401, 1e-6
 
 AXES = ("x", "y", "z")

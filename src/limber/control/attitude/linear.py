@@ -14,7 +14,7 @@ from limber.control.attitude.rigid import free_hub
 from limber.control.linear_model import LinearModel
 from limber.control.linearize import linearize
 
-#: Entries below this part of the largest one do not couple states.
+#: Entries below this fraction of the largest one do not couple states.
 COUPLED = 1e-12
 
 

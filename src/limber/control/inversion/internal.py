@@ -26,7 +26,7 @@ from limber.errors import DynamicsError
 
 #: t (n,) -> position, velocity, acceleration of the outputs, each (n, m)
 Path = Callable[[Array], tuple[Array, Array, Array]]
-#: Torques that reach outputs by less than this part of what they would reach at best do not reach them.
+#: Torques that reach outputs by less than this fraction of what they would reach at best do not reach them.
 UNREACHED = 1e-6
 
 

@@ -35,7 +35,7 @@ from limber.dynamics.evaluate import check_system
 from limber.errors import ArgumentTypeError, ArgumentValueError, DynamicsError
 from limber.trajectories import Trajectory
 
-#: Eigenvalues whose real parts are below this part of the largest one neither grow nor decay.
+#: Eigenvalues whose real parts are below this fraction of the largest one neither grow nor decay.
 MARGINAL = 1e-9
 #: Time constants that a motion takes to fade, where `before` and `after` are not given.
 FADES = 12.0
@@ -43,7 +43,7 @@ FADES = 12.0
 LONGEST = 10.0
 #: Points of the path at which equilibria are computed for a first guess, and most points of the mesh.
 POINTS, MESH = 41, 5000
-#: A step of Newton's method that is larger than this leads nowhere.
+#: A step of Newton's method that is larger than this has failed.
 ABSURD = 1e6
 #: Newton steps for an equilibrium, and what counts as one, relative to the forces that are there.
 STEPS, BALANCED = 50, 1e-10

@@ -32,7 +32,7 @@ from limber.control.patent.processors import (
 )
 from limber.errors import ArgumentTypeError, ArgumentValueError
 
-#: Friction is made up for in full at speeds well above this one, rad/s or m/s.
+#: Friction is fully compensated at speeds well above this one, rad/s or m/s.
 SLOW = 2e-3
 #: Where the state of the model comes from.
 STATES = {"observer": Observer, "sensors": HingesFromSensors, "model": ModelOnly}

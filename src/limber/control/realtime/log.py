@@ -36,7 +36,7 @@ from limber.simulation.samples import Samples
 MAGIC, VERSION = b"LIMBRLOG", 1
 _HEAD, _ROWS = struct.Struct("<8sIIQQI"), struct.Struct("<Q")
 _ROWS_AT, PAGE = 16, 4096
-#: Room is made for multiples of so many rows, which are whole pages.
+#: Room is made for multiples of this many rows, which are whole pages.
 ROWS = 4096
 
 #: A part of a row: its name, the labels of its numbers, and their unit.

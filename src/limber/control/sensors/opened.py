@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 #: The forces of an environment, and the time.
 Around = tuple["Field", float]
-#: Singular values of the rows of closures below this part of the largest count as zero; a reading depends on what is not
-#: unique if it does so by more than the second one.
+#: Singular values of the rows of closures below this fraction of the largest count as zero; a reading depends on what
+#: is not unique if it does so by more than the second one.
 DEPENDENT, MATTERS = 1e-9, 1e-6
 
 

@@ -11,7 +11,7 @@ from limber.assembly.system import System
 from limber.checks import Array
 from limber.kernels import layout
 
-#: A mode bends its body by at most this part of its size, or turns it by so many radians.
+#: A mode bends its body by at most this fraction of its size, or turns it by this many radians.
 BEND, TURN = 0.15, 0.6
 _AXES = "xyz"
 

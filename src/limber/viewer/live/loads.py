@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 #: A body, and a node of it or None for its frame.
 Node = tuple[str, int | None]
-#: At most so many nodes are listed.
+#: At most this many nodes are listed.
 LISTED = 400
 STATICS, MOTION = "statics, joints held", "motion, joints free"
 FRAME = "body frame"
-#: A pull by a fifth of the size of the system deflects the node by this part of its size.
+#: A pull by a fifth of the size of the system deflects the node by this fraction of its size.
 DEFLECTION, PULL = 0.04, 0.2
 #: What is left of all speeds after one second of motion.
 KEPT = 0.3
-#: Motion is computed in pieces of at most so many seconds.
+#: Motion is computed in pieces of at most this many seconds.
 PIECE = 1.0 / 30.0
 
 

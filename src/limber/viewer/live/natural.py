@@ -17,7 +17,7 @@ from limber.plotting.mode_shapes import displacement
 if TYPE_CHECKING:
     from limber.viewer.live.view import View
 
-#: At most so many modes are listed.
+#: At most this many modes are listed.
 LISTED = 60
 FIND = "press Find"
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from limber.viewer.live.view import View
 
 SPEEDS = ("0.1 ×", "0.25 ×", "0.5 ×", "1 ×", "2 ×", "4 ×", "10 ×")
-#: Rows are at most so far apart, s, and at most so many; those between are interpolated.
+#: Rows are at most so far apart, s, and at most this many; those between are interpolated.
 APART, MOST = 1.0 / 60.0, 20_000
 
 

@@ -20,7 +20,7 @@ from limber.drawing.placer import Placer, quaternion_of
 from limber.drawing.solids import looks
 from limber.joints import Joint
 
-#: At most about so many triangles of a body: those of flexible ones are sent again for every picture.
+#: At most about this many triangles of a body: those of flexible ones are sent again for every picture.
 TRIANGLES = 6000
 #: The colour of lines to closures and slides.
 INK = (70, 70, 70)

@@ -38,7 +38,7 @@ from limber.viewer.live.scene import LiveScene
 RATE = 60.0
 #: The height of the frame in a notebook, pixels.
 HEIGHT = 560
-#: Moves the configuration on by so many seconds of wall time; False ends it.
+#: Moves the configuration on by this many seconds of wall time; False ends it.
 Activity = Callable[[float], bool]
 
 
