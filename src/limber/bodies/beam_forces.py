@@ -26,11 +26,12 @@ STIFFNESSES = ("EA", "GAy", "GAz", "GJ", "EIy", "EIz")
 
 
 def beam_forces(body: FlexibleBody, x: ArrayLike | None = None) -> SectionForces:
-    """Forces and strains in a beam by one unit of each of its modes: stations (n,), columns (m,).
+    """Return the section forces and strains of a beam per unit of each mode: stations (n,), columns (m,).
 
-    Those at modal coordinates eta are `beam_forces(body).forces @ eta`, in the axes of the beam.  Moments follow from
-    the curvatures of the exact shapes; shear forces carry the inertia of the mode outboard of the station.  Components
-    of which the beam has no modes are zero here, and `absent` says so: `Result.section_forces` has them.
+    At modal coordinates eta they are `beam_forces(body).forces @ eta`, in the axes of the beam.  Moments follow from
+    the curvatures of the exact shapes; shear forces include the inertia of the mode outboard of the station.
+    Components for which the beam has no modes are zero here, and `absent` lists them; `Result.section_forces` includes
+    them.
 
     Parameters
     ----------
