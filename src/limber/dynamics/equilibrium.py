@@ -1,15 +1,14 @@
-"""Configurations in equilibrium, at rest or in a steady motion.
+"""Equilibrium configurations, at rest or in a steady motion.
 
-Solves    r(q) = bias(q, v) - J^T external - tau = 0 in the freedoms that are not locked
-Step      K x = -r with the exact slope K of r along `integrate`; q moves by x on the configuration manifold
-Descent   Where the symmetric part of K has negative eigenvalues, these are taken positive.  At rest, r is the slope of
-          the energy E, so that x goes down, and a step is accepted where its own slope dE/ds = x . r says so.
-          K is raised by the imbalance of the forces, so that the step stays finite in directions without stiffness;
-          it still converges quadratically, to a solution among many too (Yamashita & Fukushima 2001).
-Closures  r contains their forces -A^T lambda, those that leave the least of r; steps are in the null space of A, K is
-          that of constant lambda (`small_motions`), and after each step the closures are met again
-Scaling   Each coordinate is measured in a unit in which its elastic stiffness, or that of the loads, is 1.
-Cost      16 inverse dynamics a freedom and an eigenvalue problem of all freedoms, about ten times
+Solves    r(q) = bias(q, v) - J^T external - tau = 0 in the degrees of freedom that are not locked Step      K x = -r
+with the exact derivative K of r along `integrate`; q moves by x on the configuration manifold Descent   Negative
+eigenvalues of the symmetric part of K are made positive.  At rest, r is the gradient of the energy E, so x points
+downhill, and a step is accepted if its own slope dE/ds = x . r confirms this.  K is increased by the imbalance of the
+forces, so that the step stays finite in directions without stiffness; it still converges quadratically, even to one of
+many solutions (Yamashita & Fukushima 2001).  Closures  r contains their forces -A^T lambda, chosen to minimize r; steps
+are in the null space of A, K is that of constant lambda (`small_motions`), and after each step the closures are
+satisfied again Scaling   Each coordinate is measured in a unit in which its elastic stiffness, or that of the loads, is
+1.  Cost      16 inverse dynamics per degree of freedom and an eigenvalue problem of all of them, about ten times
 """
 
 from __future__ import annotations
@@ -54,26 +53,28 @@ def equilibrium(
     external: External | None = None,
     locked: Iterable[str] = (),
 ) -> Array:
-    """The configuration (nq,) in which all forces balance: vdot = 0 at rest, or at constant joint speeds v.
+    """Find the configuration (nq,) in which all forces balance: vdot = 0 at rest, or at constant joint speeds v.
 
     The search starts at q and goes downhill, as the system would if it settled slowly.  If q itself is an equilibrium,
-    it is returned, stable or not.  By symmetry the search may end in one that is not stable; a `ModelWarning` says so.  A freedom that no force acts on stays where q has it.  Friction is zero at
-    rest, so that a joint that could stick slides.  The closures of a closed system are met, and carry what they can.
+    it is returned, whether stable or not.  Because of symmetry the search may end at an unstable equilibrium; a
+    `ModelWarning` says so.  A degree of freedom on which no force acts stays at its value in q.  Friction is zero at
+    rest, so a joint that could stick slides.  The closures of a closed system are satisfied, and carry what they can.
 
     Parameters
     ----------
-    q : (nq,) where to start; the neutral configuration unless given.  If it does not meet the closures, the search starts
-        where `lb.assemble` gets from there.
-    v : (nv,) constant speeds of the joints, for an equilibrium in a steady spin; speeds of modes must be zero.  Joints
-        with speed should be such that their motion changes nothing, as that of a spinning hub or of a symmetric
-        rotor; a `ModelWarning` says where it does.
-    tau : (nv,) constant generalized forces; zero unless given.
+    q : (nq,) initial guess; the neutral configuration by default.  If it violates the closures, the search starts at
+        the configuration that `lb.assemble` finds from there.
+    v : (nv,) constant speeds of the joints, for an equilibrium in a steady spin; speeds of modes must be zero.  The
+        motion of these joints should not change the forces, as for a spinning hub or a symmetric rotor; a
+        `ModelWarning` says where it does.
+    tau : (nv,) constant generalized forces; zero by default.
     external : {("body", node): wrench}, as in `forward_dynamics`.
     locked : names of bodies whose joints keep their coordinates (and their speeds), whatever force that takes.
         Their flexible modes are free.
 
-    Raises `DynamicsError` if there is none: nothing balances the weight of a free body, or the load is beyond what the
-    system carries.  The message says which freedom is out of balance, and by how much, or which closure cannot be met.
+    Raises `DynamicsError` if there is no equilibrium: nothing balances the weight of a free body, or the load is more
+    than the system can carry.  The message says which degree of freedom is out of balance, and by how much, or which
+    closure cannot be satisfied.
     """
     problem, start = stated("equilibrium", system, q, v, tau, external, locked, guess=True)
     found = settled(problem, start)

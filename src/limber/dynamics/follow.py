@@ -1,8 +1,9 @@
-"""Following a load in steps: equilibria, their lowest frequency, and the load at which they become unstable.
+"""Equilibria under a load that grows in steps: their lowest frequency, and the load at which they become unstable.
 
-Each equilibrium comes from the one before it by Newton's method along the branch.  Between a stable and an unstable one,
-the lowest eigenvalue of the stiffness is a smooth function of the load, whose zero a search of superlinear convergence
-finds.  Where forces follow the bodies, and for oscillations that grow, the eigenvalues of the motion decide instead.
+Each equilibrium is found from the previous one by Newton's method along the branch.  Between a stable and an unstable
+equilibrium, the lowest eigenvalue of the stiffness is a smooth function of the load; a search with superlinear
+convergence finds its zero.  If forces follow the bodies, and for growing oscillations, the eigenvalues of the motion
+decide instead.
 """
 
 from __future__ import annotations
@@ -46,16 +47,16 @@ UNRESOLVED = "unresolved"
 class LoadPath:
     """Equilibria under a growing load; they print as a table.
 
-    factors : (n,) load factors, those that were asked for up to the critical one.
+    factors : (n,) load factors, those requested up to the critical one.
     q : (n, nq) the equilibria.
-    omega : (n,) the lowest natural frequency that is not zero, rad/s; zero where the equilibrium is unstable.
+    omega : (n,) the lowest nonzero natural frequency, rad/s; zero where the equilibrium is unstable.
     growth : (n,) the largest growth rate, 1/s; zero where the equilibrium is stable.
     critical : the load factor at which the equilibrium becomes unstable, or None if it stays stable.
     kind : what happens there: "buckling" (a frequency falls to zero), "flutter" (an oscillation begins to grow),
-        "limit point" (there is no equilibrium nearby beyond it), "unresolved" (the search for it was given up, and
-        `critical` is the last factor of the path), or "" if it stays stable.
-    shape : (nv,) the direction in which it buckles or swings, v^T M v = 1, or None.
-    bracket : the two factors between which the critical one lies, if that is unresolved; else None.
+        "limit point" (there is no equilibrium nearby beyond it), "unresolved" (the search for it was abandoned, and
+        `critical` is the last factor of the path), or "" if the equilibrium stays stable.
+    shape : (nv,) the direction in which the system buckles or oscillates, v^T M v = 1, or None.
+    bracket : the two factors between which the critical one lies, if it is unresolved; otherwise None.
     """
 
     factors: Array
@@ -93,22 +94,22 @@ def follow(
     gravity: bool = False,
     locked: Iterable[str] = (),
 ) -> LoadPath:
-    """Follow equilibria under a load that grows in steps, to the load at which the system buckles.
+    """Follow equilibria under a load that grows in steps, up to the load at which the system buckles.
 
-    Each step starts at the equilibrium before it.  Where the lowest frequency falls to zero between two steps, the
-    load is found to rounding, and the path ends.  A structure that is not perfectly straight, or loaded off its axis,
-    bends instead of buckling: its frequency passes a minimum and rises again.  Systems may be closed.
+    Each step starts at the previous equilibrium.  If the lowest frequency falls to zero between two steps, the critical
+    load is found to rounding, and the path ends.  A structure that is not perfectly straight, or is loaded off its
+    axis, bends instead of buckling: its frequency passes a minimum and rises again.  Systems may be closed.
 
-    Where the search for the critical load has to be given up, a `ModelWarning` says so, and the path up to there is
-    returned with the factors between which that load lies.  `TheoryWarning` tells once, for the whole path, of bodies that
+    If the search for the critical load is abandoned, a `ModelWarning` says so, and the path up to there is returned
+    with the factors between which that load lies.  A `TheoryWarning`, given once for the whole path, names bodies that
     leave the range of their theory.
 
     Parameters
     ----------
-    factors : (n,) load factors in increasing order, as in np.linspace(0, 2, 21).
-    q : (nq,) where the search for the first equilibrium starts; the neutral configuration unless given.
+    factors : (n,) load factors in increasing order, such as np.linspace(0, 2, 21).
+    q : (nq,) initial guess for the first equilibrium; the neutral configuration by default.
     tau, external : the load for a factor of 1: generalized forces, and wrenches as in `forward_dynamics`.
-    gravity : whether the factor multiplies the gravity of the system as well; otherwise it acts in full throughout.
+    gravity : whether the factor also multiplies the gravity of the system; otherwise gravity acts in full throughout.
     locked : names of bodies whose joints do not move.
     """
     problem, start = stated("follow", system, q, None, tau, external, locked, guess=True)

@@ -45,25 +45,25 @@ def forward_dynamics(
     motion: Motion | None = None,
     method: str = "articulated",
 ) -> Array:
-    """vdot from M(q) vdot + bias(q, v) = tau + J^T external (ruthless: J of the undeformed geometry).
+    """Solve M(q) vdot + bias(q, v) = tau + J^T external for vdot (ruthless: J of the undeformed geometry).
 
     Parameters
     ----------
-    q, v, tau : (..., nq), (..., nv), (..., nv); leading dimensions are a batch, run on all cores.
+    q, v, tau : (..., nq), (..., nv), (..., nv); leading dimensions are a batch, evaluated on all cores.
     external : {("body", node): (..., 6)} wrench [moment, force] at the node, world axes.
-    motion : {"body": (..., r)}, the rates of the r speeds of joints whose motion is prescribed.  All other freedoms
-        follow their forces; the entries of tau for these joints have no effect.  `hybrid_dynamics` gives the forces that
-        the motion takes as well.  Rates that closures cannot follow are refused.
-    method : "articulated", O(N): modes and joints eliminated body by body (Jain & Rodriguez, Eqs. (63),
+    motion : {"body": (..., r)}, the rates of the r speeds of joints whose motion is prescribed.  All other degrees of
+        freedom follow their forces; the entries of tau for the prescribed joints have no effect.  `hybrid_dynamics`
+        also gives the forces that the motion requires.  Rates that violate the closures are rejected.
+    method : "articulated", O(N): modes and joints are eliminated body by body (Jain & Rodriguez, Eqs. (63),
         (64); in a ruthless system of many modes D_f is inverted beforehand, (77), (78)); or "composite",
-        O(N^3): the mass matrix (50) solved by L D L^T (46).  The algorithms of the sources over the spatial
+        O(N^3): the mass matrix (50) is solved by L D L^T (46).  The algorithms of the sources over the spatial
         operators, for study: "fd1" to "fd4" (Rodriguez & Kreutz), "coupled" and "split" (Jain & Rodriguez,
         (51), (58) and (61), (62)), "denoc" (Mohan & Saha), "cg" (conjugate gradients).
 
-    Of a closed system, the operator-level methods give the accelerations of its tree, step (A) of the framework paper, which
-    steps (B) to (F) correct for the closure forces; "composite" does the same with matrices.
+    For a closed system, the operator-level methods give the accelerations of its tree, step (A) of the framework paper,
+    which steps (B) to (F) correct for the closure forces; "composite" does the same with matrices.
 
-    All methods give the same answer and refuse the same states.  Those that first form the mass matrix or add up
+    All methods give the same result and reject the same states.  Those that first form the mass matrix or add up
     the bias forces of the whole tree ("composite", "fd1", "fd2", "denoc", "cg") lose as many digits as the
     condition number of the mass matrix has; "articulated" does not.  For example, they lose seven digits if a screw
     with a pitch of 1000 m carries a body far away.  A ModelWarning says so if half of the digits are lost.

@@ -1,4 +1,4 @@
-"""Hybrid dynamics: some joints move as prescribed, all other freedoms as their forces make them."""
+"""Hybrid dynamics: some joints have a prescribed motion, all other degrees of freedom follow their forces."""
 
 from __future__ import annotations
 
@@ -35,21 +35,21 @@ def hybrid_dynamics(
     motion: Motion,
     external: External | None = None,
 ) -> tuple[Array, Array]:
-    """vdot and tau of M(q) vdot + bias(q, v) = tau + J^T external, where some joints have given vdot, in O(N).
+    """Solve M(q) vdot + bias(q, v) = tau + J^T external for vdot and tau if vdot is given for some joints, in O(N).
 
-    In a closed system, closures hold and exert forces besides.
+    In a closed system, the closures are satisfied and exert forces as well.
 
     Parameters
     ----------
     q, v, tau : (..., nq), (..., nv), (..., nv), as in `forward_dynamics`.
-    motion : {"body": (..., r)}, the rates of the r speeds of the joint of each body that is driven; a number if it has
-        one.  The entries of tau for these joints have no effect.
+    motion : {"body": (..., r)}, the rates of the r speeds of the joint of each driven body; a number if it has
+        one speed.  The entries of tau for these joints have no effect.
     external : {("body", node): (..., 6)} wrench [moment, force] at the node, world axes.
 
     Returns (vdot, tau), both (..., nv) and complete: in tau, the entries of the driven joints are the forces that their
-    motion takes, armature, springs, dampers and friction of these joints included.  Rates that the closures of a system
-    cannot follow are refused.  Where more joints are driven than closures leave free, single forces are not unique, and
-    a ModelWarning says which.
+    motion requires, including armature, springs, dampers and friction of these joints.  Rates that violate the closures
+    are rejected.  If more joints are driven than the closures leave free, single forces are not unique, and a
+    ModelWarning says which.
     """
     check_system(system)
     driven, x = prescribed(system, tau, motion)

@@ -44,19 +44,21 @@ LARGEST = 1e150
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Modes:
-    """Modes of a system: first the directions in which the configuration falls, the fastest first, then the others by
-    increasing frequency.  They print as a table.
+    """The modes of a system; they print as a table.
+
+    The directions in which the configuration falls (static instabilities) come first, the fastest first, then the other
+    modes by increasing frequency.
 
     omega : (n,) natural frequencies, rad/s; zero for a rigid-body mode and for a direction of falling.
-    damping : (n,) damping ratios, negative where an oscillation grows; nan where omega is zero.
-    growth : (n,) growth rates, 1/s: the real part of the eigenvalue if it is positive, else zero.
-    shapes : (nv, n) shapes in v, v^T M v = 1; complex if damping or held forces couple the modes.
-    eigenvalues : (n,) complex, -damping omega + i omega sqrt(1 - damping^2); of two real ones, the
-        greater: the slower of an overdamped mode, the growing one of a direction of falling.
-    moves : what has the largest part of the kinetic energy of each mode, in words, and that part.  The modes of a
-        body are counted from 1, as those of the system are.
-    imbalance : the largest force that an equilibrium lacks in the freedoms that nothing holds (those of the modes;
-        if tau was given, those of joints too), as a part of the forces present.
+    damping : (n,) damping ratios, negative if an oscillation grows; nan where omega is zero.
+    growth : (n,) growth rates, 1/s: the real part of the eigenvalue if it is positive, otherwise zero.
+    shapes : (nv, n) mode shapes in v, v^T M v = 1; complex if damping or held forces couple the modes.
+    eigenvalues : (n,) complex, -damping omega + i omega sqrt(1 - damping^2).  Of two real eigenvalues, the greater: the
+        slower one of an overdamped mode, the growing one of a direction of falling.
+    moves : what has the largest share of the kinetic energy of each mode, in words, and that share.  The modes of a
+        body are counted from 1, as are those of the system.
+    imbalance : the largest force by which an equilibrium is missed, in the degrees of freedom that nothing holds (the
+        modes of bodies and, if tau was given, also the joints), as a fraction of the forces present.
     note : says so in words, under the table; empty for an equilibrium.
     """
 
@@ -71,7 +73,7 @@ class Modes:
 
     @property
     def frequencies(self) -> Array:
-        """omega in Hz."""
+        """The natural frequencies omega in Hz."""
         return self.omega / (2.0 * np.pi)
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
@@ -124,32 +126,32 @@ def modes(
 ) -> Modes:
     """Natural modes of small motion about the configuration q at rest, or about a steady motion with the speeds v.
 
-    Solves M x'' + D x' + K x = 0 with K the stiffness of bodies, joints, gravity and external forces, while tau is held
-    at the value that keeps q in equilibrium.  D contains the slope of the joints' friction, which at rest is
+    Solves M x'' + D x' + K x = 0, where K is the stiffness due to bodies, joints, gravity and external forces, and tau
+    is held at the value that keeps q in equilibrium.  D contains the derivative of the joint friction, which at rest is
     level / friction_speed: a joint with friction hardly moves.  If a force holds a spherical or free joint, this force
-    follows the body, and K is not symmetric.  The answer is the same in any units.
+    follows the body, and K is not symmetric.  The result does not depend on the units.
 
-    With speeds v, D has the gyroscopic and K the centrifugal terms.  The frequencies are those that the coordinates of
-    the system see: of a body on a spinning hub, those in the frame of the hub.  What hangs still in space while a free body
-    spins appears there with the frequency of the spin.  A `ModelWarning` says where the motion is not
+    With speeds v, D includes the gyroscopic and K the centrifugal terms.  The frequencies are those in the coordinates
+    of the system: for a body on a spinning hub, those in the frame of the hub.  An object that is at rest in space
+    while a free body spins appears there with the frequency of the spin.  A `ModelWarning` says where the motion is not
     steady, or not in balance.
 
-    The modes of a body are held by no actuator.  Where their forces do not balance, q is not an equilibrium, and the
-    printed table says so (`note`); `lb.equilibrium` finds one.
+    No actuator holds the modes of a body.  If their forces do not balance, q is not an equilibrium, and the printed
+    table says so (`note`); `lb.equilibrium` finds one.
 
-    Of a closed system, the motions are those that the closures allow, one mode for each of `lb.freedoms`.  The forces of
-    the closures are held and count as loads, so that a string between walls is tuned by its tension.  Closures
-    may be redundant; a `ModelWarning` says where they are singular.
+    For a closed system, the motions are those that the closures allow, one mode for each degree of freedom of
+    `lb.freedoms`.  The closure forces are held and count as loads, so the tension of a string between walls tunes it.
+    Closures may be redundant; a `ModelWarning` says where they are singular.
 
     Parameters
     ----------
-    q : (nq,) the configuration; the neutral one unless given, or the one that `lb.assemble` finds from there.  It must
-        meet the closures.
-    v : (nv,) constant speeds of the joints; zero unless given.
+    q : (nq,) the configuration; by default the neutral one, or the one that `lb.assemble` finds from there.  It must
+        satisfy the closures.
+    v : (nv,) constant speeds of the joints; zero by default.
     locked : names of bodies whose joints do not move from q, or from the motion v.
-    tau : (nv,) generalized forces.  Unless given, those that the joints need; otherwise only the imbalance depends on it.
-        Of a closed system, the forces of the closures depend on it too; unless given, joints have the least torques that
-        hold q, forces counting with the size of the system as their arm.
+    tau : (nv,) generalized forces; by default those that the joints need.  If given, only the imbalance depends on it.
+        In a closed system the closure forces depend on it too; by default the joints have the least torques that hold
+        q, where forces are multiplied by the size of the system as their arm.
     external : {("body", node): wrench}, constant in world axes, as in `forward_dynamics`.
     """
     problem, q = stated("modes", system, q, v, tau, external, locked)
