@@ -16,12 +16,12 @@ from limber.joints import Free
 
 
 def generalized_jacobian(system: System, q: ArrayLike, ends: Ends) -> Array:
-    """The generalized Jacobian (..., 6 ends, nv) of a manipulator on a free-floating base without momentum.
+    """The generalized Jacobian (..., 6 ends, nv) of a manipulator on a free-floating base with zero momentum.
 
-    The velocities of the ends, [angular; linear] in world axes, are J_g v for all speeds v of zero momentum.  The columns of
-    the base are zero: its speeds follow from the others, so J_g = J - J_b H_b^{-1} [H_b, H_bm], with J_b the columns of
-    the base in J and [H_b, H_bm] its rows of the mass matrix (Umetani & Yoshida).  Modes, those of the base too, move the
-    ends as joints do.  O(N^2), for the mass matrix.
+    The velocities of the ends, [angular; linear] in world axes, are J_g v for all speeds v of zero momentum.  The
+    columns of the base are zero, because its speeds follow from the others: J_g = J - J_b H_b^{-1} [H_b, H_bm], where
+    J_b are the columns of the base in J and [H_b, H_bm] its rows of the mass matrix (Umetani & Yoshida).  Modes,
+    including those of the base, move the ends as joints do.  O(N^2), for the mass matrix.
 
     q : (..., nq); leading dimensions are a batch.
     ends : ("body", node), or a list of them.  The body on the world that carries an end must have a `Free` joint.

@@ -31,13 +31,12 @@ def constraint_forces(
     *,
     external: External | None = None,
 ) -> dict[str, Array]:
-    """What each closure exerts on its end b: {name: (..., 6)}, [moment, force] at that end, world axes.
+    """The force that each closure exerts on its end b: {name: (..., 6)}, [moment, force] at that end in world axes.
 
-    Arguments as in `forward_dynamics`.
-    End a feels the opposite, taken to where it is.  A relation exerts a generalized force (...), by which each of its
-    coefficients is multiplied.  Where closures are redundant, their forces are not unique: those of least norm are
-    given, and a ModelWarning names the components that are not unique.  `external` is as for
-    `forward_dynamics`.  O(N) for each closure row in each state, and O(N^3) where they are redundant or nearly so.
+    Arguments as in `forward_dynamics`, including `external`.  The opposite wrench, moved to end a, acts on end a.  A
+    relation exerts a generalized force (...), which is multiplied by each of its coefficients.  If closures are
+    redundant, their forces are not unique: those of least norm are returned, and a ModelWarning names the components
+    that are not unique.  O(N) for each closure row in each state, and O(N^3) if the rows are redundant or nearly so.
     """
     check_closed(system, "constraint_forces")
     vdot = forward_dynamics(system, q, v, tau, external=external)

@@ -1,4 +1,4 @@
-"""Operational space: the dynamics as felt at a set of ends."""
+"""Operational space: the dynamics as seen at a set of ends."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ COMPONENTS = {"all": range(6), "angular": range(3), "linear": range(3, 6)}
 def operational_inertia(
     system: System, q: ArrayLike, ends: Ends, *, components: str | Sequence[int] = "all"
 ) -> OperationalSpace:
-    """The inertia that a system has for forces at ends, and what belongs to it: an `OperationalSpace`.
+    """The inertia of a system against forces at ends, and related quantities, as an `OperationalSpace`.
 
-    With J the Jacobian of the ends, `inverse` is J M^{-1} J^T and `inertia` its inverse.  In a closed system M^{-1} is
-    the constrained inverse, so that the inertia is that of the mechanism.  O(N + n^2) for n rows, by one sweep in
-    which the rows ride inward to the world; the mass matrix is not formed.
+    With the Jacobian J of the ends, `inverse` is J M^{-1} J^T and `inertia` its inverse.  In a closed system M^{-1} is
+    the constrained inverse, so the inertia is that of the mechanism.  O(N + n^2) for n rows, by one sweep that carries
+    the rows inward to the world; the mass matrix is not formed.
 
     Parameters
     ----------
     q : (..., nq); leading dimensions are a batch.
-    ends : ("body", node), or a list of them; node None stands for the body frame.
-    components : which of [angular; linear] of each end count, in world axes: "all", "angular", "linear", or a list
-        of numbers from 0 to 5.
+    ends : ("body", node), or a list of them; node None is the body frame.
+    components : the components of [angular; linear] of each end to include, in world axes: "all", "angular", "linear",
+        or a list of numbers from 0 to 5.
 
     A ruthless system has the inertia of its undeformed geometry.
     """
@@ -66,14 +66,14 @@ def operational_inertia(
 class OperationalSpace:
     """The dynamics of a system at ends: inertia a + bias(v) = consistent_inverse^T tau + force.
 
-    The n rows are the velocities of the ends, [angular; linear] of one after the other in world axes, as far as
-    `components` has them; a is their rates and `force` what acts along them.
+    The n rows are the velocities of the ends, [angular; linear] of one end after the other in world axes, limited to
+    `components`; a contains their rates, and `force` acts along them.
 
     ends : (body, number of the node or None).
     inverse : (..., n, n), J M^{-1} J^T: the accelerations that forces cause.
-    inertia : (..., n, n), its inverse; where it is singular, its pseudo-inverse.
-    rank : (...), how many independent directions the ends can be moved in; below n in singular positions, or if
-        there are more rows than freedoms.
+    inertia : (..., n, n), its inverse, or its pseudo-inverse if it is singular.
+    rank : (...), the number of independent directions in which the ends can move; less than n in singular
+        configurations, or if there are more rows than degrees of freedom.
     """
 
     system: System
@@ -94,7 +94,7 @@ class OperationalSpace:
 
     @cached_property
     def response(self) -> Array:
-        """M^{-1} J^T (..., nv, n): the accelerations of the speeds that forces at the ends cause; a sweep for each."""
+        """M^{-1} J^T (..., nv, n): the accelerations vdot due to forces at the ends, by one sweep for each."""
         found = evaluated(
             self._watched, "operational_inertia", (self.q,), row="operational_responses"
         )
@@ -104,16 +104,16 @@ class OperationalSpace:
     def consistent_inverse(self) -> Array:
         """The dynamically consistent inverse of J, (..., nv, n): M^{-1} J^T inertia.
 
-        Of all speeds with which the ends move in a given way it gives those of least kinetic energy; transposed, it
-        turns generalized forces into the forces at the ends that have the same effect there.
+        Of all speeds that give the ends a certain velocity, it gives those of least kinetic energy.  Its transpose
+        converts generalized forces into the forces at the ends that have the same effect there.
         """
         return self.response @ self.inertia
 
     @cached_property
     def null_space(self) -> Array:
-        """The projector (..., nv, nv) I - consistent_inverse J on speeds that leave the ends at rest.
+        """The projector (..., nv, nv) I - consistent_inverse J onto speeds that leave the ends at rest.
 
-        Transposed, it turns generalized forces into ones that do not accelerate the ends.
+        Its transpose converts generalized forces into ones that do not accelerate the ends.
         """
         return np.eye(self.system.nv) - self.consistent_inverse @ self.jacobian
 
@@ -127,7 +127,9 @@ class OperationalSpace:
     ) -> Array:
         """Forward dynamics: the accelerations (..., n) of the ends.
 
-        v, tau : (..., nv).  force : (..., n) at the ends.  external : as in `forward_dynamics`.
+        v, tau : (..., nv).
+        force : (..., n) at the ends.
+        external : as in `forward_dynamics`.
         """
         a = _motion(self._watched, self.q, v, tau, external)[2][..., self.rows]
         if force is None:
@@ -140,7 +142,7 @@ class OperationalSpace:
         return a + (self.inverse @ f[..., None])[..., 0]
 
     def bias(self, v: ArrayLike) -> Array:
-        """The forces at the ends (..., n) that hold them unaccelerated where no tau acts: velocities, gravity, springs.
+        """The forces (..., n) that keep the ends unaccelerated without tau, due to velocities, gravity and springs.
 
         It is inertia (J M^{-1} bias - (dJ/dt) v), with the `lb.bias` of the system.
         """

@@ -1,4 +1,4 @@
-"""States that meet the closures: projection of states that nearly do, and assembly from a rough guess."""
+"""States that satisfy the closures: projection of states that nearly do, and assembly from a rough guess."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ SLOW = 1e-9
 def project(
     system: System, q: ArrayLike, v: ArrayLike | None = None, *, locked: Iterable[str] = ()
 ) -> Array | tuple[Array, Array]:
-    """q, or (q, v), changed as little as possible so that the closures are met; leading dimensions are a batch.
+    """Change q, or (q, v), as little as possible so that the closures are satisfied; leading dimensions are a batch.
 
-    Least change means least kinetic energy of the change: dv = M^{-1} A^T (A M^{-1} A^T)^{-1} A v, by O(N) sweeps; q
-    takes such steps until the closures are met.  For states that are far off use `assemble`.
+    The least change is the one of least kinetic energy: dv = M^{-1} A^T (A M^{-1} A^T)^{-1} A v, by O(N) sweeps; q
+    takes such steps until the closures are satisfied.  For states that are far from satisfying them use `assemble`.
 
     locked : bodies whose joints keep their coordinates and speeds; M and A are then those of the other speeds.
     """
@@ -109,10 +109,11 @@ def assemble(
     locked: Iterable[str] = (),
     trials: int = 20,
 ) -> Array:
-    """A configuration that meets the closures, from a rough guess `q`; from neutral() without one.
+    """Find a configuration that satisfies the closures, from a rough guess `q` or else from neutral().
 
-    Joints move first and modes only if that is not enough, by Levenberg and Marquardt's method with the least change
-    of coordinates, in radians and parts of the system's size.  Where it gets stuck it starts again from random changes of the guess, `trials` times, seeds fixed.
+    Joints move first, and modes only if that is not enough, by the Levenberg-Marquardt method with the least change of
+    coordinates, measured in radians and fractions of the system's size.  If the search gets stuck, it restarts from
+    random changes of the guess, `trials` times, with fixed seeds.
 
     locked : bodies whose joints keep their coordinates.
     """

@@ -1,7 +1,7 @@
 """Changes of topology: closures that become active or inactive, joints that are locked or unlocked.
 
-A change is a value.  It makes a new system and a new state of an old system and state; the tree of the system is shared
-and nothing of it is built again.
+A change is a value.  It makes a new system and state from an old system and state; the tree of the system is shared and
+not rebuilt.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ LOCK = "lock of "
 
 @dataclass(frozen=True, eq=False)
 class Changed:
-    """What a change of topology makes of a system and a state.
+    """The system and state after a change of topology.
 
-    system : with the closures that are active now.
+    system : the system with the closures that are now active.
     q, v : the state after the change.
-    wrenches : the impulses of all active closures, as `lb.impulse` gives them; empty where nothing jumped.
+    wrenches : the impulses of all active closures, as given by `lb.impulse`; empty if nothing jumped.
     """
 
     system: System
@@ -49,7 +49,7 @@ class Changed:
 
 
 class Change:
-    """Base of the changes of topology."""
+    """Base class of the changes of topology."""
 
     def __call__(
         self,
@@ -58,9 +58,9 @@ class Change:
         v: ArrayLike,
         known: Mapping[str, Closure | Relation] | None = None,
     ) -> Changed:
-        """The changed system and state.
+        """Return the changed system and state.
 
-        known : closures that may be named though they are not active; those of the system by default.
+        known : closures that may be named even if they are not active; those of the system by default.
         """
         check_system(system)
         q, v = (
@@ -169,17 +169,18 @@ class Unlock(Change):
 
 
 def attach(closure, *, in_place: bool = False, restitution: float = 0.0) -> Attach:
-    """A change of topology: a closure becomes active, with the impulse that brings its ends to one speed.
+    """A change of topology: a closure becomes active, with the impulse that brings its ends to the same speed.
 
-    Momentum is kept; see `impulse`.
+    Momentum is conserved; see `impulse`.
 
     Parameters
     ----------
-    closure : the name of one that is known, or a new one: (end_a, end_b, joint, name) or a dict, as in `System.closed_by`.
-    in_place : whether the closure takes the ends as they are: its frame b is placed anew, so that the joint is at its
-        neutral position.  Otherwise ends that are apart by more than 1e-6 rad or m, or parts of
-        the system's size if that is below 1 m, are an error.
-    restitution : from 0 to 1.  If it is not 0, the ends part again, and the closure stays inactive.
+    closure : the name of a known closure, or a new one: (end_a, end_b, joint, name) or a dict, as in
+        `System.closed_by`.
+    in_place : whether the closure accepts the ends where they are: its frame b is moved so that the joint is at its
+        neutral position.  Otherwise it is an error if the ends are apart by more than 1e-6 rad or 1e-6 m, or
+        1e-6 of the system's size if that is below 1 m.
+    restitution : from 0 to 1.  If it is not 0, the ends separate again, and the closure stays inactive.
     """
     e = number("restitution", restitution, minimum=0.0)
     if e > 1.0:
@@ -193,12 +194,12 @@ def release(name: str) -> Release:
 
 
 def lock(body: str) -> Lock:
-    """A change of topology: the joint of a body stops, by an impulse, and keeps its position."""
+    """A change of topology: an impulse stops the joint of a body, which then keeps its position."""
     return Lock(body)
 
 
 def unlock(body: str) -> Unlock:
-    """A change of topology: the locked joint of a body may move again."""
+    """A change of topology: the locked joint of a body can move again."""
     return Unlock(body)
 
 
