@@ -1,4 +1,4 @@
-"""`simulate`: a system in time."""
+"""`simulate`: integrate the motion of a system."""
 
 from __future__ import annotations
 
@@ -68,55 +68,56 @@ def simulate(
 
     Parameters
     ----------
-    q0, v0 : the initial state; by default the neutral configuration at rest.  A ModelWarning tells of joints that start
-        far outside of their limits, where stops throw them back.  Closures must be met (`assemble`, `project`).
-    torque : None; a constant (nv,), or (r,) of the joints alone; a `Table`; a function (t, q, v) -> tau; a
-        compiled function with an `address`, void f(double t, const double *q, const double *v, double *tau),
-        such as `numba.cfunc` makes; a callable object with a `sample_time`, called at its times and held between; or a
-        controller, alone or in a `lb.control.Loop` with sensors and actuators.  A function may have `breaks`, an array of the times at which it jumps or bends: steps end there.
-    external : {("body", node): wrench}, forces on nodes from outside: [moment, force] in world axes, constant (6,),
-        a `Table` of 6 columns, a function (t, q, v) -> (6,), or a compiled one, as for torque.
-    motion : {"body": trajectory}, the joints of these bodies move as prescribed, whatever acts on them; all others as their
-        forces make them.  A `Trajectory`, at the times of the simulation, or a function t -> (position, velocity,
-        acceleration): the coordinates of the joint in q, its speeds in v, and the rates of these; a function may have
-        `breaks`, as for torque.  A compiled function writes these numbers one after the other to `out`.  The initial state
-        of these joints is that of the motion; a q0 or v0 that differs from it is refused.  `Result.tau` has the whole
-        torque that the motion takes, whatever `torque` gives for these joints.  In a closed system all other joints follow,
-        and without v0 they do so from the start; a motion that closures cannot follow is an error.
-    environment : what acts on a free-flyer in orbit, `lb.orbit.Environment(...)`: the gravity of a planet and its gradient, drag
-        and burns.  The world is then a frame that falls around the planet (`limber.orbit`).  `Result.environment` has its
-        generalized forces, and the power audit counts their work with that of the wrenches.
-    t_eval, every : the output times, or the interval between them (the last output is at t_end in any case); by default
-        501 times.
+    q0, v0 : the initial state; by default the neutral configuration at rest.  It must satisfy the closures (`assemble`,
+        `project`).  A ModelWarning names joints that start far outside their limits, where stops would throw them back.
+    torque : None; a constant (nv,), or (r,) for the joints alone; a `Table`; a function (t, q, v) -> tau; a compiled
+        function with an `address`, void f(double t, const double *q, const double *v, double *tau), such as
+        `numba.cfunc` makes; a callable object with a `sample_time`, called at its sample times and held in between; or
+        a controller, alone or in a `lb.control.Loop` with sensors and actuators.  A function may have `breaks`, an
+        array of the times at which it jumps or has a kink: steps end there.
+    external : {("body", node): wrench}, external forces on nodes: [moment, force] in world axes, constant (6,),
+        a `Table` of 6 columns, a function (t, q, v) -> (6,), or a compiled function, as for torque.
+    motion : {"body": trajectory}, the prescribed motions of the joints of these bodies, whatever acts on them; all
+        other joints follow their forces.  A motion is a `Trajectory`, at the times of the simulation, or a function t
+        -> (position, velocity, acceleration): the coordinates of the joint in q, its speeds in v, and their rates.  A
+        function may have `breaks`, as for torque.  A compiled function writes these numbers one after the other to
+        `out`.  The initial state of these joints is that of the motion; a q0 or v0 that differs from it is rejected.
+        `Result.tau` has the whole torque that the motion requires, whatever `torque` gives for these joints.  In a
+        closed system all other joints follow, and without v0 they do so from the start; a motion that violates the
+        closures is an error.
+    environment : the environment of a free-flyer in orbit, `lb.orbit.Environment(...)`: the gravity of a planet and its
+        gradient, drag and burns.  The world is then a frame that falls around the planet (`limber.orbit`).
+        `Result.environment` has the generalized forces, and the power audit counts their work with that of the
+        wrenches.
+    t_eval, every : the output times, or the interval between them (the last output is always at t_end); 501 times by
+        default.
     rtol, atol : tolerances of the adaptive methods on every element of q and v, per step.
     method : "rk4" (fixed `step`), "rk45", "tsit5", "dop853" (orders 5, 5 and 8, adaptive), "sdirk4" (implicit, for
-        stiff modes and stiff torque laws; `integrators.implicit`), or "auto": dop853 or sdirk4, whichever turns out
-        cheaper as the run goes on.  For comparison there are "RK23", "RK45", "DOP853", "Radau", "BDF" and "LSODA" of
-        SciPy, and "cvode" and "ida" of SUNDIALS, which call Python at every evaluation; "ida" uses inverse dynamics
-        alone, all others forward dynamics.
-    step, max_step : the first step (of rk4, every step), and the longest one.
-    events : see `Event`.  Those at the same time happen in the order of the list.  Their actions may change the topology:
-        `Result.topology` and `Result.changes` tell what was active when.
-    engine : "general", or "generated": C code of this system (`compile`), several times as fast.  Batches with
-        method="rk4" and constant torques, or one PD controller whose samples all output times are, then run in SIMD lanes,
-        with steps that end at the output times (`simulation.lanes`); on a GPU with "cuda".
-    progress : whether to show a progress bar; by default in a terminal, for runs of more than a second.
-    save : an HDF5 file for the result.  Rows are written as the run goes on, to a file of that name with ".part"
-        behind it; a run that is killed leaves them there (`Result.load` finds them).  An older file stays until
-        the run has ended.
-
+        stiff modes and stiff torque laws; `integrators.implicit`), or "auto": dop853 or sdirk4, whichever proves
+        cheaper during the run.  For comparison there are "RK23", "RK45", "DOP853", "Radau", "BDF" and "LSODA" of SciPy,
+        and "cvode" and "ida" of SUNDIALS, which call Python at every evaluation; "ida" uses only inverse dynamics, all
+        others forward dynamics.
+    step, max_step : the first step (for rk4, every step), and the longest one.
+    events : see `Event`.  Simultaneous events occur in the order of the list.  Their actions may change the topology:
+        `Result.topology` and `Result.changes` say what was active when.
+    engine : "general", or "generated": C code for this system (`compile`), several times as fast.  Batches with
+        method="rk4" and constant torques, or with one PD controller that is sampled at every output time, then run in
+        SIMD lanes, with steps that end at the output times (`simulation.lanes`); on a GPU with "cuda".
+    progress : whether to show a progress bar; by default it is shown in a terminal, for runs of more than a second.
+    save : an HDF5 file for the result.  Rows are written during the run to a file of that name with ".part" appended; a
+        run that is killed leaves them there (`Result.load` finds them).  An older file stays until the run has ended.
     parameters : {name: number}, other numbers of the system for this run (`System.with_parameters`).
 
-    A batch of cases runs on all cores and gives a `BatchResult` (`simulation.batch`).  What differs from case to case has
-    one more dimension in front: q0 (cases, nq), v0 (cases, nv), torque (cases, nv) or a list with one for each case,
-    parameters (cases,), or (cases, ...) of those that are arrays.  A case that fails is a row that says why, and all
-    others go on.
+    A batch of cases runs on all cores and gives a `BatchResult` (`simulation.batch`).  Whatever differs between cases
+    has an additional first dimension: q0 (cases, nq), v0 (cases, nv), torque (cases, nv) or a list with one for each
+    case, parameters (cases,), or (cases, ...) for array parameters.  A case that fails is a row with the reason, and
+    all others continue.
 
-    Quaternions keep unit length, and closures stay met: every step, output row and event is projected onto them, in
-    position and velocity.  A run that an event stops has the state there as its last row.  A run that is
-    interrupted (Ctrl-C) returns the result so far; one that gets stuck raises SimulationError.  That error holds the
-    result so far in `error.result`, and so does an error of a torque function or of a file that cannot be written, and
-    an exception that the handler of a signal raises.
+    Quaternions keep unit length, and closures stay satisfied: every step, output row and event is projected onto them,
+    in position and velocity.  If an event stops a run, the last row is the state at the event.  An interrupted run
+    (Ctrl-C) returns the result so far.  A run that gets stuck raises SimulationError, which has the result so far in
+    `error.result`.  So does an error in a torque function, an error in writing the file, and an exception raised by a
+    signal handler.
     """
     check_system(system)
     start = number("t0", t0)

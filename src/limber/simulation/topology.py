@@ -1,4 +1,4 @@
-"""Changes of topology in a simulation: what is asked for, how it is carried out, and what a result keeps of it."""
+"""Changes of topology in a simulation: how they are requested, carried out and stored in a result."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ Known = dict[str, Closure | Relation]
 class TopologyChange:
     """A change of topology in a simulation.
 
-    t : when.
+    t : the time of the change.
     kind, name : "attach", "release", "lock" or "unlock", and the closure or the body.
     event : the name of the event whose action it was.
-    system : with the closures that are active after it.
-    q, v : the state before it.
+    system : the system with the closures that are active after the change.
+    q, v : the state before the change.
     q_after, v_after : the state after it.
-    wrenches : the impulses of the closures, as `lb.impulse` gives them; empty where nothing jumped.
-    energy : by how much the energy grew, J; impulses make it less.
+    wrenches : the impulses of the closures, as given by `lb.impulse`; empty if nothing jumped.
+    energy : the increase of the energy, J; impulses reduce it.
 
-    Energy and momentum of a ruthless system are those of the full one, which its impulses are taken from.
+    Energy and momentum of a ruthless system are those of the full one, from which its impulses are computed.
     """
 
     t: float
@@ -49,24 +49,24 @@ class TopologyChange:
 
     @property
     def energy_lost(self) -> float:
-        """The energy that the impulse took, J."""
+        """The energy lost in the impulse, J."""
         return -self.energy
 
     @cached_property
     def momentum_before(self) -> Array:
-        """The momentum [angular, linear] about the world origin before it, (6,)."""
+        """The momentum [angular, linear] about the world origin before the change, (6,)."""
         return momentum(self.system.with_full_fidelity(), self.q, self.v)
 
     @cached_property
     def momentum_after(self) -> Array:
-        """The momentum after it, (6,)."""
+        """The momentum after the change, (6,)."""
         return momentum(self.system.with_full_fidelity(), self.q_after, self.v_after)
 
     @property
     def impulse(self) -> Array | None:
-        """The impulse of the closure that was attached or that locks the joint: (6,), or () for a relation; else None.
+        """The impulse of the closure that was attached or that locks the joint, (6,), or () for a relation.
 
-        A joint that several closures lock has one number for each of them.
+        None if there is no such closure.  A joint that several closures lock has one number for each of them.
         """
         if self.kind == "attach":
             return self.wrenches.get(self.name)
@@ -87,11 +87,11 @@ class TopologyChange:
 
 @dataclass(frozen=True, eq=False)
 class Interval:
-    """A time in which the same closures are active.
+    """A time interval in which the same closures are active.
 
     start, end : s.
-    closures : the names of those that are active.
-    system : closed by them.
+    closures : the names of the active closures.
+    system : the system with these closures.
     """
 
     start: float
