@@ -1,4 +1,4 @@
-"""Where a system flew: the motion of its centre of mass, or of a node, about the planet."""
+"""The motion of a system about the planet: that of its centre of mass, or of a node."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Track:
 
     @property
     def altitude(self) -> Array:
-        """The distance from the centre less the radius of the planet, (n,), m."""
+        """The distance from the centre minus the radius of the planet, (n,), m."""
         return np.linalg.norm(self.position, axis=1) - self.planet.radius
 
 

@@ -1,4 +1,4 @@
-"""Meshes of triangles from files: STL, OBJ, COLLADA, and others if trimesh is there."""
+"""Triangle meshes from files: STL, OBJ, COLLADA, and others if trimesh is installed."""
 
 from __future__ import annotations
 
@@ -25,10 +25,9 @@ LARGEST = 200 * 2**20
 class Mesh(Shape):
     """A surface of triangles from a file: STL, OBJ or COLLADA (.dae).
 
-    file : the path of a file that is there.  It is read when the first picture is made.  A file of another kind, such as
-        glTF, is read by trimesh where that is installed.  Pictures leave out a file that cannot be read, with a
-        warning.
-    scale : the unit of the file in metres, or a factor for each axis: 0.001 for millimetres.
+    file : the path of an existing file.  It is read when the first picture is made.  trimesh, if installed, reads other
+        formats, such as glTF.  Pictures leave out a file that cannot be read, with a warning.
+    scale : the unit of the file in metres, such as 0.001 for millimetres, or a factor for each axis.
     """
 
     kind: ClassVar[str] = "mesh"

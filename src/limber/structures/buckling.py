@@ -1,12 +1,12 @@
 r"""Linearized buckling of a structure.
 
 Solves    (K + lambda (K_g(u) - C)) phi = 0 for the smallest lambda > 0
-Given     the loads f, in equilibrium with K u = f; K_g(u), the geometric stiffness of the stresses by u; and, of a steady
-          spin w, the centrifugal forces on displacements, C = int rho (w x N)^T (w x N)
+Given     the loads f, in equilibrium with K u = f; the geometric stiffness K_g(u) of the stresses due to u; and, for a
+          steady spin w, the centrifugal forces on displacements, C = int rho (w x N)^T (w x N)
 Computes  the factors lambda by which all loads are multiplied, and the shapes phi
 
 C is exact for solids.  In frames and plates it is that of the displacements of the nodes without their rotations, which
-converges with the second power of the size of the elements.
+converges with the second power of the element size.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Buckling:
-    """The loads at which a structure buckles, as factors of those given, ascending; printed, they are a table.
+    """The loads at which a structure buckles, as factors of the given loads, ascending; they print as a table.
 
-    factors : (k,) positive; the structure buckles when its loads are multiplied by the first of them.  There may be fewer
-        than were asked for, and none if the loads only pull.  Reversed loads have other factors.
-    shapes : (n, 6, k) or (n, 3, k) freedoms of the nodes, the largest displacement 1.
-    displacements : (n, 6) or (n, 3) freedoms of the nodes under the loads given.
+    factors : (k,) positive; the structure buckles when its loads are multiplied by the first of them.  There may be
+        fewer than requested, and none if the loads only pull.  Reversed loads have other factors.
+    shapes : (n, 6, k) or (n, 3, k) degrees of freedom of the nodes, with a largest displacement of 1.
+    displacements : (n, 6) or (n, 3) degrees of freedom of the nodes under the given loads.
     nodes : k names, of the nodes that move most.
-    limit : factors above it, a thousand times the least of the loads or of their reverse, were not looked for.
+    limit : upper bound of the search, a thousand times the smallest factor of the loads or of their reverse.
     note : what the model cannot show, in words, or "".
     """
 

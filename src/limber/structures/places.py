@@ -20,23 +20,23 @@ SAME = 1e-6
 
 
 class Located(Frozen):
-    """What has nodes at positions (n, 3), and groups of them, {name: node numbers}."""
+    """An object with nodes at positions (n, 3), and groups of them, {name: node numbers}."""
 
     position: Array
     groups: Mapping[str, tuple[int, ...]]
 
     def nearest(self, point: ArrayLike) -> int:
-        """The number of the node that is nearest to a point."""
+        """Return the number of the node nearest to a point."""
         return nearest(self.position, array("point", point, (3,)))
 
     def where(
         self, x: float | None = None, y: float | None = None, z: float | None = None
     ) -> list[int]:
-        """The numbers of the nodes with these coordinates: `where(x=0)` is the face in the plane x = 0.
+        """Return the numbers of the nodes with these coordinates: `where(x=0)` is the face in the plane x = 0.
 
         Parameters
         ----------
-        x, y, z : coordinates, m, met to a millionth of the size of the structure.  None: any.
+        x, y, z : coordinates, m, matched to a millionth of the size of the structure.  None: any.
         """
         given = {i: number("xyz"[i], c) for i, c in enumerate((x, y, z)) if c is not None}
         if not given:
@@ -51,7 +51,7 @@ class Located(Frozen):
         return np.flatnonzero(on).tolist()
 
     def group(self, name: str) -> list[int]:
-        """The numbers of the nodes of a group, such as a named face of a mesh or a node set of a deck."""
+        """Return the numbers of the nodes of a group, such as a named face of a mesh or a node set of a deck."""
         if name not in self.groups:
             known = ", ".join(map(repr, self.groups)) or "none"
             raise ArgumentValueError(

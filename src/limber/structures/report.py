@@ -1,4 +1,4 @@
-"""Reports on flexible bodies: how far to trust them."""
+"""Reports on how far to trust flexible bodies."""
 
 from __future__ import annotations
 
@@ -75,19 +75,19 @@ class BucklingForce:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BodyReport:
-    """How far to trust a flexible body; it prints as tables, and draws itself with `plot` and `html`.
+    """How far to trust a flexible body; it prints as tables, and `plot` and `html` draw it.
 
     body, name : the body, and its name in headings.
     omega, damping : (m,) its frequencies with the body frame held, rad/s, ascending, and damping ratios.
     shapes : (m, m) these modes in the coordinates of the body, with modal mass 1.
     mass, com, inertia : kg; m in the body frame; (3, 3) about the centre of mass, kg m^2.
-    total : (6,) mass along x, y, z and inertia about the axes of the body frame, x, y, z, through its origin.
+    total : (6,) mass along x, y, z and inertia about the x, y, z axes of the body frame through its origin.
     effective_mass : (m, 6) how much of `total` reacts to accelerations of the frame in each mode, kg and kg m^2.
-    comparison : the body beside the full model (`Comparison`): a structure, a superelement or beam theory; None if the
-        body does not know one.
+    comparison : the comparison (`Comparison`) of the body with the full model: a structure, a superelement or beam
+        theory; None if the body has no full model.
     buckling : the lowest force along an axis of the body, at one of the nodes with unit loads, at which it buckles;
-        None where that is not known, and where no such force buckles it.
-    notes : what to heed and what cannot be known, in words.
+        None if it is not known, or if no such force buckles the body.
+    notes : caveats, and what cannot be determined, in words.
     """
 
     body: FlexibleBody
@@ -109,25 +109,25 @@ class BodyReport:
 
     @property
     def frequencies(self) -> Array:
-        """omega in Hz."""
+        """The frequencies omega in Hz."""
         return self.omega / (2.0 * np.pi)
 
     @property
     def parts(self) -> Array:
-        """(m, 6): `effective_mass` as parts of `total`; nan where a direction has no mass or inertia."""
+        """(m, 6): `effective_mass` as fractions of `total`; nan where a direction has no mass or inertia."""
         none = np.where(self.total > 0.0, self.total, np.nan)
         return self.effective_mass / none
 
     @property
     def movable_parts(self) -> Array | None:
-        """(6,): the most that the sum of `parts` can be, with all modes of the full model; None if not known."""
+        """(6,): the largest possible sum of `parts`, with all modes of the full model; None if not known."""
         if self.comparison is None or self.comparison.movable is None:
             return None
         return self.comparison.movable / np.where(self.total > 0.0, self.total, np.nan)
 
     @property
     def matches(self) -> tuple[Match, ...]:
-        """Every mode of the full model with the mode of the body that is most like it."""
+        """Every mode of the full model with the most similar mode of the body."""
         c = self.comparison
         if c is None:
             return ()
@@ -139,25 +139,28 @@ class BodyReport:
 
     @property
     def static(self) -> tuple[StaticLoad, ...]:
-        """Deflections under unit loads, of the full model and of the body."""
+        """Deflections of the full model and of the body under unit loads."""
         return () if self.comparison is None else self.comparison.static
 
     @property
     def good_modes(self) -> int:
-        """How many modes of the full model, from the lowest, the body has within 1 % and with a modal assurance above 0.9."""
+        """The number of modes of the full model, from the lowest, that the body reproduces.
+
+        Frequencies must agree within 1 %, and the modal assurance must be above 0.9.
+        """
         bad = [i for i, m in enumerate(self.matches) if abs(m.error) > CLOSE or m.mac < ALIKE]
         return bad[0] if bad else len(self.matches)
 
     @property
     def good_to(self) -> float | None:
-        """The frequency, Hz, of the last of the `good_modes`, 0 if there are none; None without a full model."""
+        """The frequency, Hz, of the last of the `good_modes`; 0 if there are none, None without a full model."""
         if self.comparison is None:
             return None
         count = self.good_modes
         return float(self.comparison.omega[count - 1]) / (2.0 * np.pi) if count else 0.0
 
     def plot(self, **options: Any) -> Figure:
-        """A Matplotlib figure: mode shapes, modal assurance, effective masses and static deflections.
+        """Return a Matplotlib figure of mode shapes, modal assurance, effective masses and static deflections.
 
         See `limber.plotting.plot_body` for the options.
         """
@@ -192,23 +195,24 @@ def report(
     name: str = "",
     progress: bool | None = None,
 ) -> BodyReport:
-    """How far to trust a flexible body; `body.report()` is the same.
+    """Report how far to trust a flexible body; `body.report()` is the same.
 
     Parameters
     ----------
-    body : from `Structure.reduce`, `Superelement.reduce` or `beam`, which are compared with the structure, the
-        superelement and the theory of beams, or any other, of which only its own properties can be known.
-    interface : nodes with unit forces and moments for the static comparison.  None: those that the body was reduced with,
-        those that carry loads, or the tip.
-    loads : {node: (mass, inertia)} as in `reduce`: body and structure are compared with these loads on them.  None: those
+    body : a body from `Structure.reduce`, `Superelement.reduce` or `beam`, which is compared with the structure, the
+        superelement or beam theory; or any other body, for which only its own properties are reported.
+    interface : nodes with unit forces and moments for the static comparison.  None: those that the body was reduced
+        with, those that carry loads, or the tip.
+    loads : {node: (mass, inertia)} as in `reduce`: body and structure are compared under these loads.  None: those
         that the structure was reduced with; {}: none.
-    modes : how many modes of the full model are compared, and one more if its frequency equals that of the last.  None:
-        as many as the body has; for a body of a band of frequencies, all up to its top.
-    name : of the body, for headings.
-    progress : whether to show a progress bar; by default in a terminal, if it takes more than a second.
+    modes : how many modes of the full model to compare; one more is compared if its frequency equals that of the last.
+        None: as many as the body has; for a body reduced to a frequency band, all up to its top.
+    name : name of the body, for headings.
+    progress : whether to show a progress bar; by default it is shown in a terminal, if the report takes more than a
+        second.
 
-    The structure is factored again, which takes about as long as the reduction.  Model files, pickles and copies of a body do not
-    hold its structure: report on the body that `reduce` gave.
+    The structure is factored again, which takes about as long as the reduction.  Model files, pickles and copies of a
+    body do not contain its structure: use the body that `reduce` returned.
     """
     if getattr(body, "kind", None) != FlexibleBody.kind:
         raise ArgumentTypeError(f"body must be a FlexibleBody, got {shown(body)}.")

@@ -10,15 +10,15 @@ from limber.trajectories.pieces import piece
 
 
 class Quintic(Trajectory):
-    """The polynomial of degree five that meets position, velocity and acceleration at both ends.
+    """The polynomial of degree five with given position, velocity and acceleration at both ends.
 
     Parameters
     ----------
     start, end : positions.
     duration : one for all joints.
-    start_velocity, end_velocity, start_acceleration, end_acceleration : zero unless given.
+    start_velocity, end_velocity, start_acceleration, end_acceleration : zero by default.
 
-    With all of them zero, position, velocity and acceleration are continuous over all times.
+    With all of them zero, position, velocity and acceleration are continuous at all times.
     """
 
     def __init__(
