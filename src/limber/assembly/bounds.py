@@ -1,4 +1,4 @@
-"""Bounds that depend on the numbers of a packed tree: how far its bodies reach, and what its modes carry."""
+"""Bounds that depend on the numbers of a packed tree: how far its bodies extend, and what its modes carry."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 The motions of most joints form a group: the span of the joint map is the same in every position.  Such a joint allows
 no rotation, rotation about one axis, or all rotations about a point; displacements in a set of directions; or a screw.
 Its rows are constant in the axes of its outboard frame once both of its frames are moved to the axis or the point.
-Other joints, whose map changes with their coordinates, are left to the kernels (`kernels.cut_joint`).
+The kernels handle other joints, whose map changes with their coordinates (`kernels.cut_joint`).
 """
 
 from __future__ import annotations
@@ -27,12 +27,13 @@ class CutJoint:
     """A cut joint as closure rows.
 
     kind : LOCKED, AXIAL, BALL, CROSSED or COMPOUND.
-    rows : (n, 6), unit rows [rotation, displacement] in the axes of the outboard frame; zero where they change.
-    shift : (3,) by which both frames are to be moved, in joint axes.
+    rows : (n, 6), unit rows [rotation, displacement] in the axes of the outboard frame; zero if they change.
+    shift : (3,) displacement to apply to both frames, in joint axes.
     axis : AXIAL: the axis (3,).  CROSSED: the axis of the inboard frame, that of the outboard frame, and their cosine.
-    pitch : displacement along the axis per radian if the last row is that of a screw, else None.
+    pitch : displacement along the axis per radian if the last row is that of a screw, otherwise None.
     joint : COMPOUND: the joint.
-    free : (s, 6) COMPOUND: unit twists in the axes of the outboard frame that are free besides those of the joint.
+    free : (s, 6) COMPOUND: unit twists in the axes of the outboard frame that are free in addition to those of the
+        joint.
     """
 
     kind: int

@@ -1,4 +1,4 @@
-"""Closures as they are written in Python, for systems that are built already."""
+"""Closures given in Python for systems that are already built."""
 
 from __future__ import annotations
 

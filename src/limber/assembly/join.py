@@ -1,7 +1,7 @@
-"""Packed trees side by side as one: nothing of a body, joint or mode is computed again.
+"""Packed trees side by side as one, without computing any body, joint or mode again.
 
-The rows of `topo` are copied and their references moved; offsets of work are laid out anew.  `const` is the numbers of
-the trees one after the other, under one head.
+The rows of `topo` are copied and their references shifted; the offsets of the work array are laid out again.  `const`
+contains the numbers of the trees one after the other, under one head.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The modal constants of a body, part by part, as the kernels read them (`limber.kernels.layout`).
 
-Everything that writes, finds or names these numbers in `const` uses the columns of the modal row.
+All code that writes, finds or names these numbers in `const` uses the columns of the modal row.
 """
 
 from __future__ import annotations

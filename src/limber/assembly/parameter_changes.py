@@ -35,7 +35,7 @@ _HARMLESS = frozenset(
 
 @dataclass(frozen=True, eq=False)
 class Origin:
-    """The system that others with other numbers came from, and these numbers by name, flat."""
+    """The system from which systems with other numbers were made, and these numbers by name, flat."""
 
     system: System
     values: Mapping[str, list[float]]
@@ -43,7 +43,7 @@ class Origin:
 
 @dataclass(frozen=True, eq=False)
 class Change:
-    """What differs in a system with other numbers: its lines, gravity, closures, and the numbers by parameter."""
+    """The differences of a system with other numbers: attachments, gravity, closures, and numbers by parameter."""
 
     items: dict[str, Attachment]
     gravity: Array
@@ -51,7 +51,7 @@ class Change:
     given: dict[str, tuple[Parameter, list[Any]]]
 
     def origin(self, system: System) -> Origin | None:
-        """Where the changed system came from; None if its numbers cannot be told apart by name."""
+        """Return the origin of the changed system; None if its numbers cannot be distinguished by name."""
         before = system._origin or Origin(system, {})
         values = {**before.values, **{name: x for name, (_, x) in self.given.items()}}
         bodies: dict[str, list[str]] = {}
@@ -65,7 +65,7 @@ class Change:
 
     @property
     def harmless(self) -> bool:
-        """Whether it cannot make a regular mass matrix singular."""
+        """Whether the change cannot make a regular mass matrix singular."""
         return all(p.quantity in _HARMLESS for p, _ in self.given.values())
 
 

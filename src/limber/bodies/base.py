@@ -23,10 +23,10 @@ from limber.frozen import Frozen, read_only
 
 @dataclass(frozen=True, eq=False)
 class Quantity:
-    """A number or an array of a body that is a parameter of it.
+    """A number or an array that is a parameter of a body.
 
     meaning : the text after "<name> of body <body>" in a description.
-    whole : the shape of all numbers, where one number stands for equal ones; the shape of `value` if None.
+    whole : the shape of all numbers, if one number stands for equal ones; the shape of `value` if None.
     """
 
     value: np.ndarray
@@ -36,12 +36,12 @@ class Quantity:
 
 @dataclass(frozen=True, eq=False)
 class Drawing:
-    """What a picture shows of a body besides its nodes.
+    """What pictures show of a body in addition to its nodes.
 
     flexible : whether the body is drawn as a line through its nodes, and through `points` if it has few nodes.
-        Otherwise it is drawn as bars from its frame to its joints, its nodes and its mass centre.
+        Otherwise it is drawn as bars from its frame to its joints, its nodes and its centre of mass.
     points : further points.
-    centre : the mass centre, if it is to be shown.
+    centre : the centre of mass, if it is to be shown.
     outline : the lines and the surface of the body; with them no other lines are drawn.
     """
 

@@ -1,7 +1,7 @@
-"""Shapes: where points of a body are and how its modes move them.
+"""Shapes: the positions of points of a body, and how its modes move them.
 
-Mass points, nodes and drawn points all move in this way, and whoever wants to know where they go asks here; the
-kernels ask `kernels.nodes`, which reads the records that this file writes.
+Mass points, nodes and drawn points all move in this way, and all code that needs their motion uses this file; the
+kernels use `kernels.nodes`, which reads the records that this file writes.
 """
 
 from __future__ import annotations
@@ -21,8 +21,11 @@ ROUNDING = 1e-14
 
 @dataclass(frozen=True, eq=False)
 class Shapes:
-    """n points in m modes: by eta, point j is displaced by translation[j] @ eta + 1/2 eta^T second[j] eta and turned by
-    the rotation vector rotation[j] @ eta, in body axes."""
+    """n points in m modes.
+
+    Point j is displaced by translation[j] @ eta + 1/2 eta^T second[j] eta and rotated by the rotation vector
+    rotation[j] @ eta, in body axes.
+    """
 
     __repr__ = short_repr
 

@@ -1,4 +1,4 @@
-"""Stations of beams and frames: the sections that a user asks for, by name, node, member or place."""
+"""Stations of beams and frames: sections by name, node, member or distance."""
 
 from __future__ import annotations
 

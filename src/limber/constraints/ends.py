@@ -1,4 +1,4 @@
-"""Where the ends of closures are."""
+"""The positions of the ends of closures."""
 
 from __future__ import annotations
 

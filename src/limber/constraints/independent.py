@@ -1,4 +1,4 @@
-"""Closure rows that are independent in general, so that code can be made of them once and for all."""
+"""Closure rows that are independent in general, so that code can be generated for them once."""
 
 from __future__ import annotations
 

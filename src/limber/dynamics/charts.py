@@ -1,9 +1,9 @@
-"""Where the search for the coordinates of cut joints begins, so that it finds them.
+"""Starting points of the search for the coordinates of cut joints, so that it succeeds.
 
-Cut joints whose motions form no group have coordinates that are not part of q.  The kernels seek them from a start
-(`kernels.cut_joint`): next to it they find them for sure, farther away in some positions and not in others.  What is asked
-for depends on the position of the ends alone, whichever of several coordinates of one position are found.  So where
-the usual start misses, others are tried, all seeds fixed, and a state is evaluated with the first that finds its coordinates.
+Cut joints whose motions do not form a group have coordinates that are not part of q.  The kernels search for them from
+a start (`kernels.cut_joint`): near it they certainly find them, farther away only in some positions.  The results
+depend only on the positions of the ends, whichever of several possible coordinates are found.  So if the usual start
+fails, others are tried, with fixed seeds, and a state is evaluated with the first that finds its coordinates.
 """
 
 from __future__ import annotations

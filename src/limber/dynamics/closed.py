@@ -1,4 +1,4 @@
-"""Closed systems, where a function does not take them."""
+"""Closed systems in functions that do not accept them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Configurations that meet closures: found from a rough guess, or restored nearby."""
+"""Configurations that satisfy closures: found from a rough guess, or restored nearby."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The forces of closures as external wrenches, A^T lambda = sum of J^T wrench over the ends, and their slope by q."""
+"""Closure forces as external wrenches, A^T lambda = sum of J^T wrench over the ends, and their derivative by q."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Whether the closures of a system can follow the prescribed motion of joints, and whether the forces of that are unique.
+"""Whether closures allow a prescribed motion of joints, and whether the resulting forces are unique.
 
-With A_f and A_d the columns of the closure rows of free and of driven speeds, A_f vdot_f = -A_d vdot_d - a0 must have a
-solution.  It has one for every vdot_d if the columns of A_f span those of A, and the forces that the motion takes are
-unique then.  Otherwise more joints are driven than closures leave free: single motions may be possible, but a
+With the columns A_f and A_d of the closure rows for free and driven speeds, A_f vdot_f = -A_d vdot_d - a0 must have a
+solution.  It has one for every vdot_d if the columns of A_f span those of A; then the forces that the motion requires
+are unique.  Otherwise more joints are driven than the closures leave free: single motions may be possible, but a
 combination n of multipliers with A_f^T n = 0 exerts forces on driven joints alone.
 """
 

@@ -1,4 +1,4 @@
-"""Which freedoms of a system may move."""
+"""Which degrees of freedom of a system may move."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Configurations outside of the limits of joints, where the stops push them back."""
+"""Configurations outside the limits of joints, where the stops push them back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reduced structures under loads that their model leaves out: which part of their stiffness these loads take or add."""
+"""Reduced structures under loads that their model ignores: the fraction of stiffness that these loads remove or add."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
 """Newton's method along a branch of equilibria, stable or not.
 
-Solves    r(q) = 0 from a start that is near a solution, as `equilibrium` does, but without going downhill: on an unstable
-          branch it stays where `equilibrium` would fall off
-Step      K x = -r in the directions that have a stiffness.  K is that of the start, and it is computed again only where
-          the forces shrink slowly.  The first step is the tangent of the branch.
-Closures  as in `equilibrium`: steps are in the null space of A, and after each step the closures are met again
-Cost      one inverse dynamics a step, and 16 a freedom for each K
+Solves    r(q) = 0 from a start near a solution, like `equilibrium`, but without going downhill: it stays on an unstable
+          branch that `equilibrium` would leave
+Step      K x = -r in the directions that have a stiffness.  K is that of the start, and it is recomputed only if the
+          forces decrease slowly.  The first step is the tangent of the branch.
+Closures  as in `equilibrium`: steps are in the null space of A, and after each step the closures are satisfied again
+Cost      one inverse dynamics per step, and 16 per degree of freedom for each K
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How far each coordinate can move: its unit where coordinates of all kinds are compared."""
+"""How far each coordinate can move, used as its unit where coordinates of all kinds are compared."""
 
 from __future__ import annotations
 

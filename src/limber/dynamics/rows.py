@@ -1,4 +1,4 @@
-"""The rows of closures as a matrix: rank, freedoms, and multipliers."""
+"""The rows of closures as a matrix: rank, degrees of freedom, and multipliers."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Slopes of forward and inverse dynamics and of closure forces, from kernels: what `derivatives` presents.
+"""Derivatives of forward and inverse dynamics and of closure forces from kernels; `derivatives` presents them.
 
-All functions give arrays with the outputs by rows, (..., n, nv), and take inputs with leading batch dimensions.
+All functions return arrays with the outputs as rows, (..., n, nv), and take inputs with leading batch dimensions.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Coordinates of small motions that locked joints and closures allow.
 
-x = T y, with X^T M X = T^T M T of unit diagonal.  In a tree, T picks the free speeds, each in the unit in which its
+x = T y, with X^T M X = T^T M T of unit diagonal.  In a tree, T selects the free speeds, each in the unit in which its
 inertia is 1.  In a closed system the columns of T are a basis of the speeds that the closures allow, A T = 0.  With
 
     M vdot + b(q, v) = tau + A^T lambda,    dv = xdot + B x,    A x = 0
@@ -9,7 +9,7 @@ about a steady state, and with T^T A^T = 0, the equations of small motion are
 
     T^T M T y'' + T^T (M B + db/dv) T y' + T^T (db/dv B + db/dq - d(A^T lambda)/dq) T y = 0
 
-where lambda stays as it is: the second derivatives of the closures enter with their forces, and the change of lambda
+where lambda is constant: the second derivatives of the closures enter with their forces, and the change of lambda
 does no work.
 """
 

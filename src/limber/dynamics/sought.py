@@ -1,4 +1,4 @@
-"""Closures whose coordinates are sought (`charts`) and that a configuration does not meet: what is computed there is told of."""
+"""Warnings about configurations that violate closures whose coordinates are searched for (`charts`)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The forces on a system at rest or in a steady motion, and the freedoms in which they must balance.
+"""The forces on a system at rest or in a steady motion, and the degrees of freedom in which they must balance.
 
-`equilibrium`, `modes` and the functions like them state their problem here: arguments are checked, and what closures carry
-is found.
+`equilibrium`, `modes` and similar functions state their problem here: arguments are checked, and the forces that
+closures carry are found.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""Stiffness and damping of small motion about a configuration or a steady motion, and how exact they are.
+"""Stiffness and damping of small motion about a configuration or a steady motion, and their accuracy.
 
-The force that a state needs is b(q, v) = bias - J^T external.  Its stiffness is the slope along `integrate`,
-K_ij = X_j(b_i) with X_j the derivative along speed j, and its damping the slope by v.  The slopes of modes and joints
-are known as formulas.  Those of gravity, external forces and inertia forces are differences of order eight by q, and
-of order two by v, in which b is quadratic.
+The force that a state needs is b(q, v) = bias - J^T external.  Its stiffness is the derivative along `integrate`, K_ij
+= X_j(b_i) with X_j the derivative along speed j, and its damping the derivative with respect to v.  The derivatives for
+modes and joints are known as formulas.  Those of gravity, external forces and inertia forces are differences of order
+eight in q, and of order two in v, in which b is quadratic.
 
-At rest and without external moments b has a potential, b_i = X_i(V), so K_ij - K_ji = -[X_i, X_j](V).  K is symmetric if the speeds are rates of
-coordinates.  Those of a spherical or free joint are not: [X_i, X_j] = c_ij^k X_k with the structure constants of the
-joint's map, so that K - K^T = -c_ij^k b_k.  A force b that holds such a joint follows the body.
+At rest and without external moments b has a potential, b_i = X_i(V), so K_ij - K_ji = -[X_i, X_j](V).  K is symmetric
+if the speeds are rates of coordinates.  Those of a spherical or free joint are not: [X_i, X_j] = c_ij^k X_k with the
+structure constants of the joint's map, so K - K^T = -c_ij^k b_k.  A force b that holds such a joint follows the body.
 """
 
 from __future__ import annotations

@@ -1,19 +1,21 @@
-"""The range of the theory of flexible bodies: spin, loads along and across beams, rotations of nodes.
+"""The range of validity of flexible bodies: spin, loads along and across beams, rotations of nodes.
 
-A body whose shapes are linear is neither stiffened by its own rotation nor softened by a load.  Rotation at the rate W adds
-a W^2 to the square of the first bending frequency w of a beam, with a = 1.2 at the axis and 1.7 where the radius of the
-hub is a third of the length.  Without it, w is too low by the part 1 - (1 + a (W/w)^2)^(-1/2).  A load N along a beam
-(positive where it pulls) changes the square of its first bending frequency by the part N / P, with P = pi^2 EI / (4 L^2) the
-load at which a cantilever buckles.  A beam without geometric stiffening leaves that out: it neither buckles nor stiffens.
+A body with linear shapes is neither stiffened by its own rotation nor softened by a load.  Rotation at the rate W adds
+a W^2 to the square of the first bending frequency w of a beam, with a = 1.2 at the axis and 1.7 if the radius of the
+hub is a third of the length.  Without it, w is too low by the fraction 1 - (1 + a (W/w)^2)^(-1/2).  A load N along a
+beam (positive in tension) changes the square of its first bending frequency by the fraction N / P, where P = pi^2 EI /
+(4 L^2) is the load at which a cantilever buckles.  A beam without geometric stiffening ignores that: it neither buckles
+nor stiffens.
 
-A force across a beam that is stiffer in its plane than sideways makes it tip over, by bending and torsion together, where
-its moment at the root reaches M (`BeamRecipe.tipping_moments`).  Below that it lowers the square of a frequency by about the
-part (moment / M)^2.  The shapes of one beam, of the second order too, do not couple bending and torsion.
+A force across a beam that is stiffer in its plane than sideways makes it tip over, by bending and torsion together,
+when its moment at the root reaches M (`BeamRecipe.tipping_moments`).  Below that it lowers the square of a frequency by
+about the fraction (moment / M)^2.  The shapes of one beam, even of second order, do not couple bending and torsion.
 
-Only what a spin pulls at is stiffened.  The centrifugal forces W^2 r_perp stretch a body as their virial W^2 C does, where
-C = int r r^T dm from the body frame and W^2 = |w|^2 1 - w w^T: so the square of the spin that counts is the largest
-eigenvalue of W^2 C over that of C.  It is |w|^2 sin^2 for a slender body at an angle to its axis of spin, and none for a
-shaft that spins about its own axis: what such a spin does to a body (whirling, critical speeds) is in every model.
+A spin only stiffens what it pulls at.  The centrifugal forces W^2 r_perp stretch a body as their virial W^2 C does,
+where C = int r r^T dm from the body frame and W^2 = |w|^2 1 - w w^T.  So the square of the spin that counts is the
+largest eigenvalue of W^2 C over that of C.  It is |w|^2 sin^2 for a slender body at an angle to its axis of spin, and
+zero for a shaft that spins about its own axis: the effects of such a spin (whirling, critical speeds) are in every
+model.
 """
 
 from __future__ import annotations

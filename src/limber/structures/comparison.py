@@ -33,13 +33,13 @@ class StaticLoad:
 
     @property
     def error(self) -> float:
-        """The part of the deflection that the body lacks; a few shapes deflect less than all."""
+        """The fraction of the deflection that the body lacks; a few shapes deflect less than all."""
         return 1.0 - self.body / self.full if self.full else 0.0
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """What a report has of the full model, in the axes of the body.
+    """The results of the full model in a report, in the axes of the body.
 
     full : what the body is compared with, in words.
     held : how it is held and what it carries, in words.

@@ -39,7 +39,7 @@ NONE = 1e-12
 
 @dataclass(frozen=True)
 class Match:
-    """A mode of the full model and the mode of the body that is most like it, both counted from 0."""
+    """A mode of the full model and the most similar mode of the body, both counted from 0."""
 
     full: int
     body: int
@@ -49,12 +49,12 @@ class Match:
 
     @property
     def alike(self) -> bool:
-        """Whether the modes are more alike than not."""
+        """Whether the modes are more similar than not."""
         return self.mac >= 0.5
 
     @property
     def error(self) -> float:
-        """By which part the frequency of the body is too high."""
+        """The relative amount by which the frequency of the body is too high."""
         return self.own / self.omega - 1.0
 
 
@@ -62,9 +62,9 @@ class Match:
 class BucklingForce:
     """A force at a node at which a body buckles.
 
-    node, along : where it acts, and its direction in the body frame, as "-x".
-    force : N, in the shapes that the body has; its real value is lower where these shapes are not those of buckling.
-    full : N, that of the full model, parts of it included; None if it is not known.
+    node, along : where it acts, and its direction in the body frame, such as "-x".
+    force : N, in the shapes that the body has; its real value is lower if these are not the buckling shapes.
+    full : N, that of the full model, including parts of it; None if it is not known.
     """
 
     node: str
