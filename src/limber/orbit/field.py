@@ -1,4 +1,4 @@
-"""The forces of an environment on one system, as the engine takes them."""
+"""The forces of an environment on one system, in the form of the engine."""
 
 from __future__ import annotations
 

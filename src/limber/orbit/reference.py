@@ -1,4 +1,4 @@
-"""The reference orbit over time: the motion of the point that the world frame is fixed to."""
+"""The reference orbit over time: the motion of the point to which the world frame is fixed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the actions of events do to a run: they change its state or its topology, or ask it to stop."""
+"""The actions of events in a run: they change its state or its topology, or stop it."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Batches: many simulations of one system at once, from other states, with other torques and parameters.
+"""Batches: many simulations of one system at once, with different states, torques and parameters.
 
-Cases run in threads, one for each core: compiled integrators hold no lock of Python.  Torques, wrenches, motions and
-events in Python do, so that cases with such functions share one core; compiled functions and tables do not.  Fixed steps
-of generated code take all cases at once (`lanes`).
+Cases run in threads, one for each core, because compiled integrators do not hold Python's lock.  Torques, wrenches,
+motions and events in Python do, so cases with such functions share one core; compiled functions and tables do not.
+With fixed steps and generated code all cases are stepped at once (`lanes`).
 """
 
 from __future__ import annotations

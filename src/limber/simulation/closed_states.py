@@ -1,4 +1,4 @@
-"""States that a simulation of a closed system is given: they meet the closures, or are refused."""
+"""Initial states of closed systems, which must satisfy the closures or are rejected."""
 
 from __future__ import annotations
 

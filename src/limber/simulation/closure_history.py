@@ -1,4 +1,4 @@
-"""Closures over time: their forces and residuals, also of those that were active in some stages of a run only."""
+"""Closure forces and residuals over time, including closures that were active only in some stages of a run."""
 
 from __future__ import annotations
 

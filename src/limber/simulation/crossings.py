@@ -152,11 +152,11 @@ class Crossings:
             self._happening[number] = False
 
     def settle(self) -> list[int]:
-        """Set the sides after all actions of an instant, and return the numbers of the events that these lead to.
+        """Set the sides after all actions of an instant, and return the numbers of the events that result.
 
-        A function at zero takes the side to which the motion goes.  Its event happens if the actions, and not the motion
-        as it came, send it through zero.  A function that rests at zero is taken to come from the side from which its
-        event counts.
+        A function at zero takes the side to which the motion goes.  Its event occurs if the actions, and not the
+        incoming motion, send it through zero.  A function that rests at zero is assumed to come from the side from
+        which its event counts.
         """
         if not self.count:
             return []

@@ -1,4 +1,4 @@
-"""Sequences of events that do not end: each action leads back to an event, ever sooner."""
+"""Endless sequences of events, in which each action leads back to an event, ever sooner."""
 
 from __future__ import annotations
 

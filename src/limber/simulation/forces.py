@@ -1,4 +1,4 @@
-"""What moves the system of a run: torques, wrenches, prescribed motions and the environment."""
+"""The inputs of a run: torques, wrenches, prescribed motions and the environment."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ MOST_SAMPLES = 1e9
 class Forces:
     """The torque and the wrenches of a run.
 
-    keys, nodes : where each wrench acts, as (body, node) and as the kernels have it.
-    failure : the first error of the functions behind them, or behind events.
-    driven : the joints of prescribed motion, whose forces follow from it.
+    keys, nodes : where each wrench acts, as (body, node) and in the form of the kernels.
+    failure : the first error of the functions of forces or events.
+    driven : the joints with prescribed motion, whose forces follow from it.
     field : the forces of an environment, if there is one.
     """
 

@@ -6,11 +6,11 @@
                                 changes (of topology, a list of JSON texts, as JSON)
 
 The file starts with a user block of 512 bytes, which HDF5 skips.  It holds the size of the file and a digest of all
-bytes after the block.  A file is read only if both are right, so that the HDF5 library, which may hang on a damaged
+bytes after the block.  A file is read only if both are correct, so the HDF5 library, which may hang on a damaged
 file, never sees one.
 
-The library only makes the layout of a file, in memory and without the rows; this module writes the bytes.  The
-library, which may crash after a write that fails, therefore never writes to a disk, and no row is held twice.
+The library only makes the layout of a file, in memory and without the rows; this module writes the bytes.  So the
+library, which may crash after a failed write, never writes to a disk, and no row is held twice.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How a run goes from its start to its end, from event to event, and becomes a result."""
+"""How a run proceeds from its start to its end, from event to event, and becomes a result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Laws of control that batches evaluate for all cases at once: springs and dampers between joints and their references."""
+"""Control laws that batches evaluate for all cases at once: springs and dampers between joints and their references."""
 
 from __future__ import annotations
 

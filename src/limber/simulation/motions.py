@@ -1,4 +1,4 @@
-"""Prescribed motions of joints for the engine: trajectories, Python functions of time, compiled ones."""
+"""Prescribed motions of joints for the engine: trajectories, Python functions of time, and compiled functions."""
 
 from __future__ import annotations
 

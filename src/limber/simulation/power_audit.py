@@ -1,4 +1,4 @@
-"""The balance of energy of a result."""
+"""The energy balance of a result."""
 
 from __future__ import annotations
 

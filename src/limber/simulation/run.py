@@ -1,4 +1,4 @@
-"""One simulation in progress: how far it has come, and how Python makes it go on."""
+"""One simulation in progress: how far it has proceeded, and how Python continues it."""
 
 from __future__ import annotations
 

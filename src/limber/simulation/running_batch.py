@@ -1,4 +1,4 @@
-"""A batch that is running: what its cases have come to so far."""
+"""A batch in progress, and the outcome of its cases so far."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Torques that are computed at sample times: what `simulate` asks of them.
+"""Torques that are computed at sample times, and what `simulate` requires of them.
 
-A torque with a method `session(system, t0)` is such a torque (`lb.control.Loop` is one).  The session is what it is during
-one run:
+A torque with a method `session(system, t0)` is such a torque (`lb.control.Loop` is one).  The session represents it
+during one run:
 
     plan            numbers that the integrator reads (`integrators.context`): the time of the next sample, and closed forms
                     of torques that change until then

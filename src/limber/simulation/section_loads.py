@@ -1,7 +1,7 @@
-"""Section forces of which a beam has no modes: by the equilibrium of what is outboard of the section.
+"""Section forces for which a beam has no modes, from the equilibrium of everything outboard of the section.
 
-The beam is cut there (`bodies.beam_cuts`), and inverse dynamics gives the force that keeps the cut closed in the motion
-at hand, with the inertia, the weight and the external forces of everything outboard, those of closures among them.
+The beam is cut there (`bodies.beam_cuts`), and inverse dynamics gives the force that keeps the cut closed in the actual
+motion, with the inertia, the weight and the external forces of everything outboard, including closure forces.
 """
 
 from __future__ import annotations

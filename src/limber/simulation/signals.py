@@ -1,4 +1,4 @@
-"""Torques and wrenches for the engine: constants, tables, Python callables, compiled ones, sampled controllers."""
+"""Torques and wrenches for the engine: constants, tables, Python callables, compiled functions, sampled controllers."""
 
 from __future__ import annotations
 

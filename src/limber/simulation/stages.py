@@ -1,4 +1,4 @@
-"""The stages of a run in progress: the system as it was closed from one change of topology to the next."""
+"""The stages of a run in progress: the system with its closures from one change of topology to the next."""
 
 from __future__ import annotations
 

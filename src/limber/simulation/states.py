@@ -1,4 +1,4 @@
-"""States as users give them: where a run starts, and what the action of an event returns."""
+"""States given by users: where a run starts, and what the action of an event returns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a run goes on to a time: with one method, or with the cheaper of an explicit and an implicit one.
+"""How a run proceeds to a time: with one method, or with the cheaper of an explicit and an implicit one.
 
 A run advances by calls of some number of steps each, between which progress is shown and results are stored.
 """

@@ -1,4 +1,4 @@
-"""Why a run got stuck, in words, and what to do about it."""
+"""Why a run got stuck, in words, and the remedy."""
 
 from __future__ import annotations
 

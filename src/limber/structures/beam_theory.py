@@ -1,4 +1,4 @@
-r"""Beams beside the theory that they are an approximation of.
+r"""Comparison of beams with the theory that they approximate.
 
 The modes of the theory come from the Ritz method of `beam_ritz` with more polynomials than the modes need.  Deflections
 of the tip under unit loads there come from quadrature:

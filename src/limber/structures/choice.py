@@ -1,4 +1,4 @@
-"""How many modes are wanted: by number, by frequency or by effective mass."""
+"""The choice of modes: by number, by frequency or by effective mass."""
 
 from __future__ import annotations
 

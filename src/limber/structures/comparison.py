@@ -1,8 +1,8 @@
-r"""A body beside the model that it is an approximation of.
+r"""Comparison of a body with the model that it approximates.
 
-Modal assurance is weighted with mass: MAC = (a^T M b)^2 / (a^T M a  b^T M b), so that modes of one model have 1 with
-themselves and 0 with each other.  Of modes of equal frequency every combination is a mode: those of the model are taken
-in the combination that is nearest to modes of the body.
+The modal assurance is weighted with mass: MAC = (a^T M b)^2 / (a^T M a  b^T M b), so modes of one model have 1 with
+themselves and 0 with each other.  Any combination of modes of equal frequency is a mode: those of the model are taken
+in the combination that is closest to modes of the body.
 """
 
 from __future__ import annotations

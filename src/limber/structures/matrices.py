@@ -1,7 +1,7 @@
 """Checks of the mass and stiffness matrices of a structure.
 
-Each check costs time in proportion to the entries of the matrices.  What only a factorization shows, such as a
-mechanism, `factor` refuses.
+The time of each check is proportional to the number of entries of the matrices.  `factor` rejects what only a
+factorization shows, such as a mechanism.
 """
 
 from __future__ import annotations

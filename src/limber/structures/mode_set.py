@@ -1,6 +1,6 @@
-r"""Sets of shapes, and the body coordinates that they make.
+r"""Sets of shapes, and the body coordinates made from them.
 
-A set starts with normal modes and may have static shapes of interface nodes and shapes of the user beside them.  In
+A set starts with normal modes and may also have static shapes of interface nodes and shapes of the user.  In
 the end all of them are replaced by combinations with Phi^T M Phi = I and Phi^T K Phi = diag(omega^2), which span the
 same space.
 """

@@ -1,6 +1,7 @@
 """The elements of a plate: their matrices in the axes of the structure, and strain at nodes.
 
-Each is a flat triangle with six freedoms a corner: the membrane of `plate_membrane` and the bending of `plate_fields`.
+Each is a flat triangle with six degrees of freedom per corner: the membrane of `plate_membrane` and the bending of
+`plate_fields`.
 """
 
 from __future__ import annotations

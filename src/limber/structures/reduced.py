@@ -1,13 +1,13 @@
-r"""The structure that a body was reduced from, kept for reports.
+r"""The structure from which a body was reduced, kept for reports.
 
-Body and structure are compared in the freedoms u of the structure, held as it was when it was reduced.  The body moves
-in span [Phi, R], where R are the rigid-body motions that the supports leave:
+Body and structure are compared in the degrees of freedom u of the structure, held as it was for the reduction.  The
+body moves in span [Phi, R], where R are the rigid-body motions that the supports leave:
 
     frequencies    of Phi^T K Phi (the stiffness of the body) and [Phi, R]^T M [Phi, R], M with loads at nodes
     compliance     W P Phi (Phi^T K Phi)^{-1} (W P Phi)^T against W P G P^T W^T, with W the rows of loaded nodes and
                    P = I - R (R^T M R)^{-1} R^T M (inertia relief)
     movable mass   diag(S^T M_f M_ff^{-1} M_f^T S) less the part of R; S are unit motions of the body frame, f the
-                   freedoms that are not held
+                   degrees of freedom that are not held
 """
 
 from __future__ import annotations

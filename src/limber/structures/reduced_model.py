@@ -1,4 +1,4 @@
-"""What a body was reduced from, and where its frame lies in it."""
+"""The model from which a body was reduced, and the place of the body frame in it."""
 
 from __future__ import annotations
 

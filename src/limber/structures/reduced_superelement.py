@@ -1,4 +1,4 @@
-"""The superelement that a body was reduced from, kept for reports; `reduced` has the equations."""
+"""The superelement from which a body was reduced, kept for reports; `reduced` has the equations."""
 
 from __future__ import annotations
 

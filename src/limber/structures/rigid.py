@@ -1,4 +1,4 @@
-"""Rigid-body motions of a structure as vectors of its freedoms."""
+"""Rigid-body motions of a structure as vectors of its degrees of freedom."""
 
 from __future__ import annotations
 

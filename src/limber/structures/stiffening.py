@@ -5,16 +5,16 @@ second-order displacement 1/2 eta^T B eta of the points where f acts does the sa
 
     f . B_rs = -kappa_rs(f),     kappa(f) = Phi^T K_g(G f) Phi
 
-The load that belongs to a functional of B is what follows from this:
+It follows which load belongs to each functional of B:
 
     sum m B              three accelerations              -> S2
     sum m l0 x B         three angular accelerations      -> F1, its symmetric part
     sum m (l0 B + B l0)  six products of spin             -> J2
     B of a node          three unit forces there          -> second-order shapes of the node
 
-Moments at nodes are neglected: they do not stiffen, and nodes do not turn by second-order terms.  The flexible part G of
-M_m stays constant.  This is the truncated form: it may lose its positive definiteness at large deflections, which the
-dynamics functions refuse.
+Moments at nodes are neglected: they do not stiffen, and nodes do not rotate by second-order terms.  The flexible part G
+of M_m is constant.  This is the truncated form: it may lose its positive definiteness at large deflections, which the
+dynamics functions reject.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-r"""A structure with some freedoms held, and its flexibility.
+r"""A structure with some degrees of freedom held, and its flexibility.
 
-The held freedoms may leave r rigid-body motions R, up to six of them.  Then r more freedoms support the structure; a
-load that is in equilibrium by itself needs no force from them.  K of the freedoms that are left is factored once, and
-three kinds of flexibility are made of it:
+The held degrees of freedom may leave r rigid-body motions R, up to six of them.  Then r more degrees of freedom support
+the structure; a load that is in equilibrium by itself needs no force from them.  K of the remaining degrees of freedom
+is factored once, and three kinds of flexibility are computed from it:
 
     static       u = G f                      held, and supported
     elastic      u = P G P^T f                the deformation of a structure that f accelerates (inertia relief);

@@ -1,4 +1,4 @@
-"""How many threads the dense products of a reduction use."""
+"""The number of threads for the dense products of a reduction."""
 
 from __future__ import annotations
 
