@@ -29,7 +29,7 @@ from limber.errors import ArgumentTypeError, ArgumentValueError, ModelError
 from limber.joints import CompoundJoint, Joint
 from limber.shapes import Shape
 
-#: The default of `build()`, which stands for the fidelity of the assembly.
+#: The default of `build()`: the fidelity of the assembly.
 OWN = "the assembly's own"
 
 
@@ -171,7 +171,7 @@ class Assembly:
     def _joint_names(
         self, body: str, joint: Joint, given: str | Sequence[str] | None
     ) -> tuple[str, ...]:
-        """The names of a joint or of its parts, checked."""
+        """Return the checked names of a joint or of its parts."""
         names = (given,) if isinstance(given, str) else tuple(given or ())
         parts = len(joint.joints) if isinstance(joint, CompoundJoint) else 1
         if not all(isinstance(name, str) for name in names) or len(names) not in (0, 1, parts):
@@ -323,7 +323,7 @@ class Assembly:
         return self.relate({wheel: 1.0, motor: -ratio}, offset, name)
 
     def _coordinate(self, joint):
-        """A joint as `relation` takes it: by its body, where it is named by a name of its own."""
+        """Return a joint in the form of `relation`: by its body, even if it is given by its own name."""
         part = (
             joint_parts(self._attachments.values()).get(joint) if isinstance(joint, str) else None
         )
@@ -340,7 +340,7 @@ class Assembly:
         return {name: item.joint for name, item in self._attachments.items()}
 
     def _closure_name(self, name: str | None, kind: str) -> str:
-        """A name for the next closure, checked."""
+        """Return a checked name for the next closure."""
         if name is None:
             count = 1
             while f"{kind}{count}" in self._closures:
@@ -418,7 +418,7 @@ def _listed(symbols) -> str:
 
 
 def _refuse_symbols(item: Attachment) -> None:
-    """Refuse an attachment that can only be used in symbolic equations."""
+    """Reject an attachment that can only be used in symbolic equations."""
     unknown = free_symbols(item.body, item.offset, item.rotation)
     if unknown:
         raise ModelError(f"body {item.name!r} has the symbols {_listed(unknown)}: {_NUMBERS}")
@@ -436,5 +436,5 @@ def _refuse_symbols(item: Attachment) -> None:
 
 
 def _names(body, argument: str, node: str | int, owner: str) -> int:
-    """The number of a node of `body`, checked."""
+    """Return the checked number of a node of `body`."""
     return body.node_set.index(argument, node, f"body {owner!r}")

@@ -65,17 +65,17 @@ class System(Frozen):
         fidelity: str,
         trees: tuple[Packed, Packed],
     ) -> None:
-        """Set all that does not depend on closures."""
+        """Set everything that does not depend on closures."""
         self.name = name
-        #: functions of single states, by call; `dynamics.evaluate.evaluated` puts them here
+        #: functions of single states, by call; `dynamics.evaluate.evaluated` stores them here
         self._ready: dict[Hashable, Any] = {}
-        #: the system whose numbers `with_parameters` changed, and how, for generated code, which takes them as arguments
+        #: the system whose numbers `with_parameters` changed, and the changes; generated code takes them as arguments
         self._origin: Origin | None = None
-        #: what systems with other numbers share: parameters that were asked for, by name
+        #: shared by systems with other numbers: the parameters used so far, by name
         self._parameters: dict[str, Parameter] = {}
-        #: and the neutral configuration and one away from special positions, once they are needed
+        #: shared too: the neutral configuration and one away from special positions, once they are needed
         self._shared: dict[str, Array] = {}
-        #: whether the mass matrix must be regular, also with other numbers
+        #: whether the mass matrix must be regular, even with other numbers
         self._regular = True
         self.fidelity = fidelity
         self.gravity = gravity
@@ -107,12 +107,12 @@ class System(Frozen):
         )
 
     def _close(self, closures: tuple[Closure | Relation, ...]) -> None:
-        """Set the closures and all that depends on them."""
+        """Set the closures and everything that depends on them."""
         self.closures: Mapping[str, Closure | Relation] = MappingProxyType(
             {c.name: c for c in closures}
         )
         tree, full = self._trees
-        #: the arrays that the dynamics runs on, and those with the full geometry (for poses and Jacobians)
+        #: the arrays of the dynamics, and those with the full geometry (for poses and Jacobians)
         self.dynamics: Packed = with_closures(tree, closures, self._numbers)
         self.geometry: Packed = (
             self.dynamics if full is tree else with_closures(full, closures, self._numbers)
@@ -122,7 +122,7 @@ class System(Frozen):
             packed.const.setflags(write=False)
         #: the number of scalar closure rows
         self.rows = int(self.dynamics.topo[L.ROWS])
-        #: how many of them, the last ones, only watch ends (`closures.Probe`)
+        #: how many of them, the last ones, only observe ends (`closures.Probe`)
         self.probes = int(self.dynamics.topo[L.PROBES])
         loops = self.dynamics.loops
         #: the rows of each closure; the kernels take the closures in this order
@@ -227,7 +227,7 @@ class System(Frozen):
         return found
 
     def _with(self, closures: tuple[Closure | Relation, ...], **others: Any) -> System:
-        """A copy with these closures and other attributes."""
+        """Return a copy with these closures and other attributes."""
         copy = object.__new__(System)
         vars(copy).update(vars(self), _frozen=False, **others)
         copy._ready = {}
@@ -327,7 +327,7 @@ class System(Frozen):
         return self
 
     def __deepcopy__(self, memo: dict) -> System:
-        return self  # it does not change, so that copies of controllers share it
+        return self  # it is immutable, so copies of controllers share it
 
     def __reduce__(self):
         closures = tuple(self.closures.values())

@@ -64,9 +64,9 @@ class Body(Frozen, ABC):
     mass: float
     stiffness: Array
     damping: Array
-    #: strains and section forces by its modes that were given with it
+    #: strains and section forces per unit of each mode that were given with the body
     recovery: Recovery | None = None
-    #: what loads would add to its stiffness, where that is known and its model leaves it out
+    #: the effect of loads on its stiffness, if it is known and the model leaves it out
     load_stiffness: LoadStiffness | None = None
 
     @property

@@ -208,7 +208,7 @@ def along_of(recipe: BeamRecipe) -> AlongBeam:
 
 
 def shapes_of(recipe: BeamRecipe) -> tuple[AlongBeam, list[BeamShape]]:
-    """The constants of the beam with this recipe, and its modes, whose shapes and frequencies factors do not change."""
+    """The constants of the beam with this recipe, and its modes; factors do not change their shapes and frequencies."""
     along = along_of(recipe)
     shapes = mode_shapes(recipe.length, along, tip_load(recipe.load), dict(recipe.modes))
     return (along.scaled(dict(recipe.factors)) if recipe.factors else along), shapes
@@ -329,7 +329,7 @@ def _load_recipe(tip: Array) -> tuple:
 
 
 def _damping(damping, omega: Array) -> tuple[Damping, Array]:
-    """The damping as the recipe has it, and the damping matrix."""
+    """The damping in the form of the recipe, and the damping matrix."""
     m = omega.size
     if _in_rows(damping):
         D = array("damping", damping, (m, m), "One damping ratio, one per mode, or their matrix.")

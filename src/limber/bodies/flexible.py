@@ -45,10 +45,10 @@ from limber.registry import registered
 
 
 class FullModel(Protocol):
-    """What a body was reduced from, and is compared with in its report (`limber.structures.reduced`)."""
+    """The model from which a body was reduced, for comparison in its report (`limber.structures.reduced`)."""
 
     def placed(self, R: Array, shift: Array) -> FullModel:
-        """The same for the body in another frame."""
+        """Return the same for the body in another frame."""
         ...
 
     def compare(
@@ -59,17 +59,17 @@ class FullModel(Protocol):
         count: int | None,
         progress: bool | None,
     ) -> Any:
-        """The body beside the full model."""
+        """Compare the body with the full model."""
         ...
 
     def buckling_force(self, node: str, direction: Array) -> float | None:
-        """The force at a node at which the full model buckles, N, if that is known."""
+        """The force at a node at which the full model buckles, N, if it is known."""
         ...
 
 
 #: The most modes of a kind that a beam may have.
 MOST_MODES = 100
-#: What a body computes of itself when it is first asked for, as mappings.
+#: Mappings that a body computes when they are first used.
 _MAPPINGS = ("beam_parts", "stiffness_parameters")
 
 

@@ -320,7 +320,7 @@ def _mixed(a: Any, b: Any, part: float) -> Any:
 
 
 def check_material(material: Any) -> Material:
-    """Refuse what is no material."""
+    """Reject anything that is not a material."""
     if not isinstance(material, Material):
         raise ArgumentTypeError(
             f"material must be a lb.Material, as in lb.Material(E=70e9, nu=0.33, rho=2700), got {shown(material)}."

@@ -83,7 +83,7 @@ def _built(part: str, system) -> System:
 
 
 def _refuse_different(parts: Mapping[str, System]) -> None:
-    """Refuse systems of different gravity or fidelity."""
+    """Reject systems of different gravity or fidelity."""
     lead, first = next(iter(parts.items()))
     for part, system in parts.items():
         if not np.array_equal(system.gravity, first.gravity):

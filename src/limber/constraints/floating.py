@@ -49,7 +49,7 @@ def _root(system: System, body: str) -> str:
 
 
 def _base(system: System, body: str) -> str:
-    """The body on the world that carries `body`; refused if it does not float."""
+    """The body on the world that carries `body`; an error if it does not float."""
     base = _root(system, body)
     if not isinstance(system.joints[base], Free):
         raise ArgumentValueError(
@@ -61,7 +61,7 @@ def _base(system: System, body: str) -> str:
 
 
 def _refuse_anchors(system: System, bases: list[str]) -> None:
-    """Refuse closures that tie a floating tree to the world or to another tree."""
+    """Reject closures that connect a floating tree to the world or to another tree."""
     for name, closure in system.closures.items():
         if not isinstance(closure, Closure):
             continue

@@ -19,7 +19,7 @@ from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.joints import Grasp
 from limber.notebook import as_text
 
-#: A singular value of the grasp matrix below this part of the largest counts as zero.
+#: A singular value of the grasp matrix below this fraction of the largest counts as zero.
 DEPENDENT = 1e-9
 
 
@@ -40,7 +40,7 @@ class GraspMap:
     point: Array
     squeeze: Array
     _exerted: Array  # (rows, closures, 6), wrenches at the ends b
-    _at_contacts: Array  # (6 closures, rows), wrenches at the contacts, moments over the length
+    _at_contacts: Array  # (6 closures, rows), wrenches at the contacts, moments divided by the length
     _places: Array  # (closures, 3), the contacts
 
     def multipliers(self, forces: Mapping[str, ArrayLike]) -> Array:
@@ -203,13 +203,13 @@ def _holding(system: System, bodies: list[str], obj: str) -> list[str]:
 
 
 def _contact(system: System, q: Array, closure: Closure) -> Array:
-    """Where the closure touches the object."""
+    """The point at which the closure touches the object."""
     slides = isinstance(closure.joint, Grasp) and closure.joint.slides
     return end_pose(system, q, closure.a if slides else closure.b)[1]
 
 
 def _moved(wrench: Array, arm: Array) -> Array:
-    """Wrenches (6, n) at a point, taken to the one from which `arm` leads there."""
+    """Wrenches (6, n) at a point, moved to the point from which `arm` leads there."""
     return np.vstack([wrench[:3] + np.cross(arm, wrench[3:].T).T, wrench[3:]])
 
 

@@ -19,7 +19,7 @@ from limber.dynamics.inverse import inverse_dynamics
 from limber.dynamics.rows import row_space
 from limber.errors import ArgumentTypeError, ArgumentValueError, DynamicsError
 
-#: The speeds after an impulse meet the closures to this part of the largest, or of 1.
+#: The speeds after an impulse satisfy the closures to this fraction of the largest, or of 1.
 MET = 1e-6
 
 
@@ -75,7 +75,7 @@ def impulse(
     if np.abs(left).max(initial=0.0) > MET * max(1.0, np.abs(after).max(initial=0.0)):
         row = int(np.abs(left).reshape(-1, system.rows).max(axis=1).argmax())
         states = np.broadcast_to(np.asarray(q, dtype=float), (*left.shape[:-1], system.nq))
-        row_space(system, states.reshape(-1, system.nq)[row])  # refuses masses that differ too much
+        row_space(system, states.reshape(-1, system.nq)[row])  # rejects masses that differ too much
         raise DynamicsError(
             f"impulse: no speeds were found that meet the closures of {system.name!r}: "
             f"{worst(system, left.reshape(-1, system.rows)[row], 'is off by {:.3g} (rad/s or m/s)')}. Their rows are redundant; "

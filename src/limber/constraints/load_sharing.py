@@ -20,7 +20,7 @@ from limber.dynamics.kinematics import acceleration as node_acceleration
 from limber.dynamics.rows import row_space
 from limber.errors import ArgumentTypeError, ArgumentValueError, DynamicsError
 
-#: What may be left of the prescribed accelerations and squeeze forces, relative to what adds up to them.
+#: The error allowed in the prescribed accelerations and squeeze forces, relative to the terms that add up to them.
 LEFT = 1e-8
 
 
@@ -103,7 +103,7 @@ def share_load(
         off = (target - motion(tau)[0][0]) / size
         tau[motors] += (inverse @ off) / root
     reached, vdot, force = motion(tau)
-    # what is added up to the target, from which rounding comes
+    # the terms that add up to the target, which determine the rounding errors
     parts = np.abs(target) + np.abs(found[0]) + np.abs(slopes) @ np.abs(tau[motors] * root)
     _refuse_unreached(np.abs(target - reached[0]), parts, obj)
     forces = closure_wrenches(system, q, force)
@@ -142,7 +142,7 @@ def _weights(system: System, given: ArrayLike | Mapping[str, float] | None) -> A
 
 
 def _held(grasp: GraspMap, squeeze: Mapping | None) -> tuple[Array, Array]:
-    """Combinations (n, rows) of the rows of the closures, and the values (n,) at which they are held."""
+    """Combinations (n, rows) of the closure rows, and the values (n,) at which they are held."""
     none = np.zeros((0, grasp.matrix.shape[1]))
     if squeeze is None or (isinstance(squeeze, Mapping) and not squeeze):
         return none, np.zeros(0)
@@ -179,7 +179,7 @@ def _held_wrenches(grasp: GraspMap, squeeze: Mapping) -> tuple[Array, Array]:
 
 
 def _refuse_unreached(left: Array, parts: Array, obj: str) -> None:
-    """Refuse motions and squeeze forces that no torques make: of which more is left than rounding of `parts`."""
+    """Reject motions and squeeze forces that no torques produce: the error exceeds the rounding of `parts`."""
     for part, what in ((slice(0, 6), "the acceleration"), (slice(6, None), "the squeeze forces")):
         if left[part].max(initial=0.0) > LEFT * parts[part].max(initial=0.0):
             raise DynamicsError(

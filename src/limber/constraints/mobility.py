@@ -80,7 +80,7 @@ def freedoms(system: System, q: ArrayLike) -> Freedoms:
 
 
 def loose_components(system: System, q: Array, space: RowSpace) -> dict[str, np.ndarray]:
-    """By closure, which components of its wrench on end b are not unique, for those that have any."""
+    """By closure, the components of its wrench on end b that are not unique, for closures that have any."""
     wrenches = np.abs(evaluated(system, "wrenches", (q, space.null.T))).max(axis=0)
     size = wrenches.max(initial=0.0)
     found = {}

@@ -24,7 +24,7 @@ from limber.joints import Fixed
 #: An eigenvalue of the inverse inertia, in units in which its entries would be about 1 if nothing cancelled, that
 #: counts as zero.  `fronts.DEPENDENT` is the same for closure rows.
 NONE = 1e-12
-#: The velocity of an end that counts as zero, relative to its turning and to the size of the system.
+#: The velocity of an end that counts as zero, relative to its rotation and to the size of the system.
 NOTHING = 1e-13
 #: The rows of an end that `components` names.
 COMPONENTS = {"all": range(6), "angular": range(3), "linear": range(3, 6)}
@@ -160,12 +160,12 @@ class OperationalSpace:
 
 
 def probed(system: System, ends: tuple[tuple[str, int | None], ...]) -> System:
-    """The system with rows that watch these ends, after its closures; it is kept with the system."""
+    """The system with rows that observe these ends, after its closures; it is stored with the system."""
     key = ("probed", ends)
     if key not in system._ready:
         world = End("world", None, np.zeros(3), np.eye(3))
         probes = [
-            # the names are not such as closures have
+            # closures do not have such names
             Probe(f"\0{i}", world, End(body, node, np.zeros(3), np.eye(3)), Fixed())
             for i, (body, node) in enumerate(ends)
         ]
@@ -178,7 +178,7 @@ def probed(system: System, ends: tuple[tuple[str, int | None], ...]) -> System:
 def _motion(
     watched: System, q: ArrayLike, v: ArrayLike, tau: ArrayLike, external: External | None = None
 ) -> tuple[Array, Array, Array]:
-    """What `kernels.operational.motion` gives."""
+    """The result of `kernels.operational.motion`."""
     answer = ready_answer(watched, "motion", external, q, v, tau)
     if answer is None:
         answer = evaluated(
@@ -189,7 +189,7 @@ def _motion(
 
 
 def _rows(components: str | Sequence[int], ends: int) -> np.ndarray:
-    """Which of the 6 rows of each end are wanted, stacked."""
+    """Which of the 6 rows of each end are included, stacked."""
     if isinstance(components, str):
         if components not in COMPONENTS:
             raise ArgumentValueError(
@@ -210,11 +210,13 @@ def _rows(components: str | Sequence[int], ends: int) -> np.ndarray:
 
 
 def _scales(inverse: Array, sizes: Array, length: float) -> Array:
-    """The roots of what the diagonal of the inverse inertia would be if nothing cancelled, equal in all directions of a turn
-    or shift; zero for those of an end that does not turn, or does not shift, but for rounding.
+    """The square roots of the diagonal that the inverse inertia would have if nothing cancelled.
 
-    sizes : those of the kernels, which are blind to what cancels among the distances of an end from the axes of all
-        joints.  It is told by the size of the system.
+    They are equal in all directions of a rotation or translation, and zero for those of an end that does not rotate, or
+    does not translate, except for rounding.
+
+    sizes : those of the kernels, which do not see what cancels among the distances of an end from the axes of all
+        joints.  The size of the system shows it.
     """
     largest = np.maximum(sizes, np.diagonal(inverse, axis1=-2, axis2=-1))
     parts = np.sqrt(largest.reshape(*sizes.shape[:-1], -1, 2, 3).sum(axis=-1))
@@ -250,7 +252,7 @@ def _inverted(inverse: Array, scale: Array) -> tuple[Array, np.ndarray]:
 
 
 def _pseudo_inverse(inverse: Array, unit: Array) -> Array:
-    """That of one matrix, whose rank shows in the given units."""
+    """The pseudo-inverse of one matrix, whose rank shows in the given units."""
     values, vectors = np.linalg.eigh(inverse * np.outer(unit, unit))
     null = vectors[:, values <= NONE] * unit[:, None]  # forces without effect
     moved = np.linalg.qr(null, mode="complete")[0][:, null.shape[1] :]

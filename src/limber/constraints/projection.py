@@ -16,9 +16,9 @@ from limber.dynamics.freedoms import locked_joints, locked_speeds
 from limber.dynamics.rows import worst
 from limber.errors import ArgumentValueError, DynamicsError
 
-#: Steps of a projection.
+#: The number of steps of a projection.
 STEPS = 30
-#: Closure rows that are slower than this part of the largest speed, or of 1, are at rest.
+#: Closure rows that are slower than this fraction of the largest speed, or of 1, are at rest.
 SLOW = 1e-9
 
 
@@ -67,10 +67,10 @@ def project(
 def allowed_speeds(
     system: System, q: ArrayLike, v: ArrayLike, held: tuple[int, ...] = (), restitution: float = 0.0
 ) -> Array:
-    """v without what violates the closures, A v_new = -restitution A v; to rounding.
+    """Return v without the part that violates the closures, A v_new = -restitution A v; to rounding.
 
-    One correction is exact but for rounding.  Where closures tie bodies of very different mass, rounding is large, and more
-    corrections help.
+    One correction is exact except for rounding.  If closures connect bodies of very different mass, rounding is large,
+    and more corrections help.
     """
     speeds = np.asarray(v, dtype=float)
     off = evaluated(system, "row_rates", (q, speeds))
@@ -90,7 +90,7 @@ def _correction(system: System, q: ArrayLike, rows: Array, held: tuple[int, ...]
 
 
 def _refuse_speeds(system: System, q: Array, v: Array) -> None:
-    """Refuse speeds of locked joints that the closures do not allow."""
+    """Reject speeds of locked joints that the closures do not allow."""
     rates = evaluated(system, "row_rates", (q, v)).reshape(-1, system.rows)
     limit = SLOW * np.maximum(1.0, np.abs(v).max(axis=-1, initial=0.0)).reshape(-1)
     bad = np.flatnonzero(np.abs(rates).max(axis=-1, initial=0.0) > limit)

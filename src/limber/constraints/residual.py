@@ -11,7 +11,7 @@ from limber.errors import ArgumentTypeError, ArgumentValueError
 
 
 def check_closed(system: System, function: str) -> None:
-    """Refuse a system without closures."""
+    """Reject a system without closures."""
     check_system(system)
     if not system.closures:
         raise ArgumentValueError(

@@ -29,7 +29,7 @@ from limber.kernels import layout as L
 #: Closures whose ends are apart by more than this, in rad and m, or parts of the system's size if that is below 1 m, are not
 #: attached unless in place.
 APART = 1e-6
-#: The closures that lock a joint are called LOCK + the name of the body.
+#: The closures that lock a joint are named LOCK + the name of the body.
 LOCK = "lock of "
 
 
@@ -103,7 +103,7 @@ class Attach(Change):
                 "are with in_place=True."
             )
         jump = impulse(closed, q, v, self.restitution)
-        if self.restitution > 0.0:  # the ends part again
+        if self.restitution > 0.0:  # the ends separate again
             return Changed(system, q, jump.v, jump.wrenches)
         q_met, v_met = (q, jump.v) if self.in_place else project(closed, q, jump.v)
         return Changed(closed, q_met, v_met, jump.wrenches)
@@ -136,7 +136,7 @@ class Release(Change):
 
 @dataclass(frozen=True, eq=False)
 class Lock(Change):
-    """A joint stops and stays where it is; see `lock`."""
+    """A joint stops and keeps its position; see `lock`."""
 
     body: str
 
@@ -156,7 +156,7 @@ class Lock(Change):
 
 @dataclass(frozen=True, eq=False)
 class Unlock(Change):
-    """A joint that is locked moves again; see `unlock`."""
+    """A locked joint can move again; see `unlock`."""
 
     body: str
 
@@ -204,7 +204,7 @@ def unlock(body: str) -> Unlock:
 
 
 def placed(closure: Closure, system: System, q: Array) -> Closure:
-    """The closure with its frame b where the joint, at its neutral position, puts it at q."""
+    """Return the closure with its frame b moved so that the joint is at its neutral position at q."""
     R, p = end_pose(system, q, closure.a)
     R_node, p_node = node_pose(system, q, closure.b)
     # neutral frames coincide
@@ -213,7 +213,7 @@ def placed(closure: Closure, system: System, q: Array) -> Closure:
 
 
 def locking_closures(system: System, q: Array, body: str) -> list[Closure | Relation]:
-    """Closures with one row for each speed of the joint of a body, which keep it at q."""
+    """Closures with one row for each speed of the joint of a body, which hold it at q."""
     joint, where = system.joints[body], system.layout[body]
     if all(group.has_rates for group in joint.groups):
         theta = q[where.q_joint]
@@ -229,7 +229,7 @@ def locking_closures(system: System, q: Array, body: str) -> list[Closure | Rela
 
 
 def _held(joint: Joint) -> Joint:
-    """A cut joint that leaves free what the joint itself does not allow."""
+    """A cut joint that allows the motions that the joint itself does not allow."""
     if len(joint.groups) == 1 and joint.groups[0].kind == L.SPHERICAL:
         return CompoundJoint([Prismatic("x"), Prismatic("y"), Prismatic("z")])
     return Fixed()

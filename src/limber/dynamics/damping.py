@@ -37,9 +37,9 @@ from limber.dynamics.stiffness import (
 from limber.errors import ArgumentValueError, ModelWarning, warn
 from limber.notebook import as_text
 
-#: The weights of modes that couple: of the first fit, which chooses among many solutions, and of the last.
+#: The weights of modal coupling: in the first fit, which chooses among many solutions, and in the last.
 COUPLING = (1e-2, 1e-8)
-#: A ratio that is off by more than this part is worth a warning.
+#: A ratio with a larger relative error than this gives a warning.
 MISSED = 0.05
 
 
@@ -172,10 +172,10 @@ def _checked(ratios: ArrayLike, weights: ArrayLike | None, omega: Array) -> tupl
 
 
 def _fitted(blocks: list[tuple[Array, Array]], rest: Array, weights: Array) -> list[Array]:
-    """The damping matrices of the bodies, from their rows of the shapes and a first guess.
+    """Fit the damping matrices of the bodies, from their rows of the shapes and a first guess.
 
-    The shapes are scaled such that the sum of Y^T D Y over the bodies, and `rest`, should be 1.  COUPLING bounds the
-    weights of modes that couple from below.
+    The shapes are scaled so that the sum of Y^T D Y over the bodies, and `rest`, should be 1.  COUPLING is a lower
+    bound of the weights of modal coupling.
     """
     from scipy.optimize import minimize  # noqa: PLC0415 (slow to import)
 

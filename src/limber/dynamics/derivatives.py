@@ -114,7 +114,7 @@ class Derivatives:
 
 
 def _shape(x: Slope) -> str:
-    """The shape of an array, or of that of each closure."""
+    """The shape of an array, or of the array of each closure."""
     if isinstance(x, Mapping):
         return f"{{{', '.join(f'{name!r}: {a.shape}' for name, a in x.items())}}}"
     return str(x.shape)
@@ -193,12 +193,12 @@ def derivatives(
 
 
 def _is_parameter(name: str) -> bool:
-    """Whether a name is one of a parameter of the model."""
+    """Whether a name is that of a parameter of the model."""
     return name == "gravity" or "." in name
 
 
 def _checked(system: System, of: str, external: External | None, by) -> tuple[str, ...]:
-    """The names of the inputs by which slopes are wanted."""
+    """Return the checked names of the inputs with respect to which to differentiate."""
     known = (*INPUTS[of], *(["external"] if external else []))
     if by is None:
         return known

@@ -34,13 +34,13 @@ from limber.dynamics.stiffness import (
 from limber.dynamics.theory import warn_of_axial_loads, warn_of_rotations
 from limber.errors import DynamicsError, ModelWarning, warn
 
-#: An equilibrium leaves no more than this of the forces that are present.
+#: The largest imbalance of an equilibrium, as a fraction of the forces present.
 BALANCED = 1e-9
-#: No step turns a body by much more than this, in radians, or moves it by more than this part of the system's size.
+#: No step rotates a body by much more than this, rad, or moves it by more than this fraction of the system's size.
 LARGEST_STEP = 0.5
-#: A search ends after this many steps, and each step after so many trials.
+#: The largest number of steps of a search, and of trials in each step.
 STEPS, TRIALS = 200, 30
-#: A search that is so far from its start, in radians and parts of the system's size, and still without stiffness, falls.
+#: A search this far from its start, in radians and fractions of the system's size, and still without stiffness, falls.
 FARTHEST = 20.0
 
 
@@ -92,9 +92,11 @@ def equilibrium(
 
 
 class Point(NamedTuple):
-    """A configuration on the way, the forces that are missing, and their largest part of those present.
+    """A configuration during the search, and its unbalanced forces.
 
-    multipliers : of the closures, where there are any.
+    The largest unbalanced force is given as a fraction of the forces present.
+
+    multipliers : of the closures, if there are any.
     """
 
     q: Array
@@ -109,7 +111,7 @@ class Point(NamedTuple):
 
 
 def point(problem: Statics, q: Array) -> Point:
-    """A configuration and what it lacks for an equilibrium."""
+    """Return a configuration with its unbalanced forces."""
     lam = problem.multipliers(q)
     r = problem.residual(q, lam)
     free, sizes = problem.free, problem.sizes(q, lam)
@@ -119,7 +121,7 @@ def point(problem: Statics, q: Array) -> Point:
 
 
 def settled(problem: Statics, start: Array, farthest: float = FARTHEST) -> Point:
-    """The point of least imbalance on the way that Newton's method takes, downhill."""
+    """Return the point of least imbalance on the downhill path of Newton's method."""
     here = best = point(problem, start)
     for _ in range(STEPS):
         if here.imbalance == 0.0:
@@ -133,14 +135,14 @@ def settled(problem: Statics, start: Array, farthest: float = FARTHEST) -> Point
         if there is None:
             break
         best = min(best, there, key=lambda x: x.imbalance)
-        if here.balanced and there.imbalance > 0.5 * here.imbalance:  # rounding is all that is left
+        if here.balanced and there.imbalance > 0.5 * here.imbalance:  # only rounding is left
             break
         here = there
     return best
 
 
 def apart(system: System, a: Array, b: Array) -> float:
-    """How far two configurations are apart, in radians and parts of the system's size."""
+    """The distance of two configurations, in radians and fractions of the system's size."""
     lengths, farthest = reach(system), 0.0
     for where in system.layout.values():
         modes = np.abs((b - a)[where.q_modes] / lengths[where.v_modes])
@@ -150,13 +152,14 @@ def apart(system: System, a: Array, b: Array) -> float:
 
 
 class Directions(NamedTuple):
-    """The stiffness at a point and its principal directions among those that closures allow, in units in which it is
-    about 1.
+    """The stiffness at a point and its principal directions among those that closures allow.
+
+    The units are such that the stiffness is about 1.
 
     units : of the coordinates, (nv,): the elastic stiffness, or that of the loads on it, is 1 in them.
-    stiffness : over the free freedoms, (n, n).
+    stiffness : over the free degrees of freedom, (n, n).
     vectors, values : the principal directions of its symmetric part, columns.
-    stiff, loaded : whether a direction has a stiffness, and a force that is not balanced.
+    stiff, loaded : whether a direction has a stiffness, and an unbalanced force.
     """
 
     units: Array
@@ -173,14 +176,17 @@ class Directions(NamedTuple):
 
     @property
     def holds(self) -> bool:
-        """Whether a positive stiffness answers every force."""
+        """Whether every force meets a positive stiffness."""
         return self.convex and not (~self.stiff & self.loaded).any()
 
 
 def principal(
     problem: Statics, here: Point, slopes: tuple[Array, Array] | None = None
 ) -> Directions:
-    """The directions at a point; `slopes` are the stiffness and its elastic part, if these are known or almost known."""
+    """Return the directions at a point.
+
+    `slopes` are the stiffness and its elastic part, if they are known at least approximately.
+    """
     free, lengths = problem.free, reach(problem.system)
     part = np.ix_(free, free)
     K, elastic = slopes or problem.stiffness(here.q, here.multipliers)
@@ -207,14 +213,14 @@ def principal(
 
 
 def _stepped(problem: Statics, here: Point, directions: Directions) -> Point | None:
-    """The next configuration, or None where no step leads on."""
+    """Return the next configuration, or None if no step makes progress."""
     step, convex = _step(problem, here, directions), directions.convex
     if not np.isfinite(step).all():
         return None
     free, units = problem.free, directions.units
     slope = float(step @ here.residual)
     norm = float(np.linalg.norm((units * here.residual)[free]))
-    # parts of the step: the longest that goes down, the shortest that goes up too far, and the one to try
+    # fractions of the step: the longest that goes down, the shortest that goes up too far, and the one to try
     down, up, part = 0.0, 0.0, 1.0
     lowest = here.q
     for _ in range(TRIALS):
@@ -241,7 +247,7 @@ def _stepped(problem: Statics, here: Point, directions: Directions) -> Point | N
 
 
 def _step(problem: Statics, here: Point, found: Directions) -> Array:
-    """Newton's step (nv,), turned downhill."""
+    """Return Newton's step (nv,), made to point downhill."""
     free, stiff, soft = problem.free, found.stiff, here.imbalance
     force = found.vectors.T @ (found.units * here.residual)[free]
     amount = np.zeros(found.vectors.shape[1])
@@ -253,7 +259,7 @@ def _step(problem: Statics, here: Point, found: Directions) -> Array:
         amount[stiff] = -force[stiff] / (np.abs(found.values[stiff]) + soft)
     slack = ~stiff & found.loaded
     amount[slack] = -force[slack] / soft
-    # how far each direction goes, in radians and parts of the system's size
+    # how far each direction goes, in radians and fractions of the system's size
     relative = (found.units / reach(problem.system))[free, None]
     most = LARGEST_STEP / np.abs(found.vectors * relative).max(axis=0)
     step = np.zeros(problem.system.nv)
@@ -262,7 +268,7 @@ def _step(problem: Statics, here: Point, found: Directions) -> Array:
 
 
 def _warn_of_instability(problem: Statics, start: Array, found: Point) -> None:
-    """Warn of an equilibrium at rest that the system leaves if it is pushed, unless the search started in it."""
+    """Warn of an unstable equilibrium at rest, unless the search started there."""
     directions = principal(problem, found)
     if directions.convex or point(problem, start).balanced:
         return
@@ -278,7 +284,7 @@ def _warn_of_instability(problem: Statics, start: Array, found: Point) -> None:
 
 
 def refuse_unbalanced(problem: Statics, found: Point) -> None:
-    """Say which freedom is out of balance, and what to do."""
+    """Raise an error that says which degree of freedom is out of balance, and what to do."""
     s, free = problem.system, problem.free
     directions = principal(problem, found)
     slack = np.flatnonzero(~directions.stiff & directions.loaded)
@@ -311,7 +317,7 @@ def refuse_unbalanced(problem: Statics, found: Point) -> None:
 
 
 def _warn_of_change(problem: Statics, found: Point) -> None:
-    """Warn if the forces do not stay as they are in the course of the motion."""
+    """Warn if the forces change during the motion."""
     s, free, lam = problem.system, problem.free, found.multipliers
     sizes = problem.sizes(found.q, lam)
     times = instants(s, problem.v)

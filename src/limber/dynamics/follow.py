@@ -31,15 +31,15 @@ from limber.dynamics.theory import tell, turned, warn_of_axial_loads
 from limber.errors import ArgumentValueError, ModelWarning, warn
 from limber.notebook import as_text
 
-#: A change of a coordinate by more than this, in radians and parts of the system's size, is no step along a path.
+#: A larger change of a coordinate than this, in radians and fractions of the system's size, is not a step along a path.
 JUMP = 0.3
-#: Bodies that deform by more than this between two factors, in radians and parts of the system's size, do so without bound.
+#: A larger deformation between two factors than this, in rad and fractions of the system's size, counts as unbounded.
 RUNAWAY = 3.0
-#: A load that is found by halving is exact to this part of the range of factors.
+#: The accuracy of a load found by bisection, as a fraction of the range of factors.
 HALVED = 1e-9
-#: A load at which the lowest frequency is zero is exact to this part of itself.
+#: The relative accuracy of a load at which the lowest frequency is zero.
 EXACT = 1e-12
-#: The kind of a critical load that is not found exactly.
+#: The kind of a critical load that was not found exactly.
 UNRESOLVED = "unresolved"
 
 
@@ -166,7 +166,7 @@ def follow(
 
 
 def _warn_of_theory(path: LoadPath, worst: _State) -> None:
-    """Warn of what is outside of the theory on a path, once; `worst` has the largest load."""
+    """Warn once of bodies outside their theory on a path; `worst` has the largest load."""
     problem, q = worst.problem, worst.q
     system = problem.system
     warn_of_axial_loads(system, q, problem.v, problem.loads(q, worst.multipliers))
@@ -205,7 +205,7 @@ class _State:
 
     @property
     def omega(self) -> float:
-        """The lowest frequency that is not zero; zero if the state is unstable."""
+        """The lowest nonzero frequency; zero if the state is unstable."""
         above = self.solved.omega[self.solved.omega > 0.0]
         return 0.0 if self.unstable or not above.size else float(above.min())
 
@@ -215,7 +215,7 @@ class _State:
 
     @cached_property
     def squares(self) -> Array:
-        """The squares of the frequencies without damping, of a symmetric stiffness."""
+        """The squares of the undamped frequencies, for a symmetric stiffness."""
         given = self.matrices
         return eigen.natural(given.M, given.elastic, given.loads, given.uncertain)[1]
 
@@ -231,14 +231,14 @@ class _State:
         return float(squares[squares > 0.0].min(initial=np.inf))
 
     def like(self, shape: np.ndarray) -> np.ndarray:
-        """The one of its shapes that is nearest to another shape."""
+        """The shape that is closest to another shape."""
         shapes = self.solved.shapes
         overlap = shapes.conj().T @ self.mass @ shape
         return shapes[:, np.abs(overlap).argmax()]
 
     @property
     def shape(self) -> np.ndarray:
-        """The shape that grows most, or the lowest that is not of frequency zero."""
+        """The shape that grows most, or the one with the lowest nonzero frequency."""
         omega, shapes = self.solved.omega, self.solved.shapes
         if self.unstable:
             return shapes[:, self.solved.growth.argmax()]
@@ -246,18 +246,18 @@ class _State:
 
 
 class _LostError(Exception):
-    """There is no equilibrium where one should be."""
+    """There is no equilibrium where one was expected."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Load:
-    """The load that a factor multiplies, and whether it multiplies gravity too."""
+    """The load that a factor multiplies, and whether the factor also multiplies gravity."""
 
     full: Statics
     gravity: bool
 
     def problem(self, factor: float, q: Array) -> Statics:
-        """What must balance at a factor; q is where the search starts, and meets the closures."""
+        """The balance at a factor; q is the start of the search and satisfies the closures."""
         s = self.full.system
         if self.gravity:
             items, closures = tuple(s.attachments.values()), tuple(s.closures.values())
@@ -276,7 +276,7 @@ class _Load:
         return _State(factor, q, problem, lam, M, matrices_at_rest(problem, q, M, lam))
 
     def first(self, factor: float, q: Array) -> _State:
-        """The equilibrium that is found from q; a `DynamicsError` says that there is none."""
+        """Find the equilibrium from q; raise a `DynamicsError` if there is none."""
         problem = self.problem(factor, q)
         found = settled(problem, q)
         if not found.balanced:
@@ -284,7 +284,7 @@ class _Load:
         return self.state(factor, found, problem)
 
     def near(self, here: _State, factor: float) -> _State | None:
-        """The state at another factor, if it is so near that one search finds it."""
+        """The state at another factor, if it is close enough for one search to find it."""
         problem = self.problem(factor, here.q)
         found = corrected(problem, here.q, JUMP, here.matrices.slopes)
         return None if found is None else self.state(factor, found, problem)
@@ -313,9 +313,10 @@ class _Load:
     def crossing(
         self, stable: _State, unstable: _State
     ) -> tuple[_State, tuple[float, float] | None]:
-        """The state at which the frequency falls to zero, or an oscillation begins to grow, between two.
+        """Find the state between two others at which the frequency falls to zero, or an oscillation begins to grow.
 
-        If the search fails, it is the last stable one, and the bracket says between which factors the critical one lies.
+        If the search fails, this is the last stable state, and the bracket has the factors between which the critical
+        one lies.
         """
         from scipy.optimize import brentq  # noqa: PLC0415 (slow to import)
 
@@ -347,7 +348,7 @@ class _Load:
 
 
 def _deformed(system: System, a: Array, b: Array) -> float:
-    """How far the deformations of two configurations are apart, in radians and parts of the system's size."""
+    """The difference of the deformations of two configurations, in radians and fractions of the system's size."""
     lengths = reach(system)
     return max(
         float(np.abs((b - a)[where.q_modes] / lengths[where.v_modes]).max(initial=0.0))

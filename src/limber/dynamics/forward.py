@@ -31,7 +31,7 @@ METHODS = ("articulated", "composite")
 #: A further method, f(system, q, v, tau, external) -> vdot of one state.
 Method = Callable[[System, Array, Array, Array, External], Array]
 
-#: A method whose answer differs from that of the articulated sweep by more than this has lost half of its digits.
+#: A method whose result differs from that of the articulated sweep by more than this has lost half of its digits.
 LOSS = 1e-8
 
 
@@ -98,7 +98,7 @@ def _more_methods() -> dict[str, Method]:
 
 
 def _swept(system: System, q, v, tau, external: External | None, method: str) -> Array:
-    """Evaluate one of the compiled METHODS in the careful way."""
+    """Evaluate one of the compiled METHODS with all checks."""
     sweep = fastest_sweep(system) if method == "articulated" else method
     key = force_key(method, external)
     return evaluated_or_told(
@@ -109,7 +109,7 @@ def _swept(system: System, q, v, tau, external: External | None, method: str) ->
 def _compared(system: System, q, v, tau, external: External | None, method: str) -> Array:
     """Evaluate another method, and compare it with the articulated sweep.
 
-    The articulated sweep refuses states that are wrong or have no answer, and keeps digits that the other method may
+    The articulated sweep rejects states that are wrong or have no solution, and keeps digits that the other method may
     lose.
     """
     exact = forward_dynamics(system, q, v, tau, external=external)
@@ -127,7 +127,7 @@ def _compared(system: System, q, v, tau, external: External | None, method: str)
 
 
 def _closed(system: System, q, v, free: Array) -> Array:
-    """The accelerations of a closed system, given those of its tree, by matrices: O(N^3)."""
+    """The accelerations of a closed system by matrices, given those of its tree: O(N^3)."""
     named = {"q": (q, system.nq), "v": (v, system.nv), "free": (free, system.nv)}
     batch, arrays = vectors(system, **named)
     excess = evaluated(system, "row_accelerations", tuple(arrays))
@@ -137,9 +137,9 @@ def _closed(system: System, q, v, free: Array) -> Array:
 
 
 def _warn_of_loss(system: System, q, v, tau, external, method: str, error, exact) -> None:
-    """Warn if an answer differs from the exact one by more than LOSS.
+    """Warn if a result differs from the exact one by more than LOSS.
 
-    Each freedom is measured in the unit in which its inertia is 1, and the error is relative to the largest
+    Each degree of freedom is measured in the unit in which its inertia is 1, and the error is relative to the largest
     acceleration or force.
     """
     M = evaluated(system, "mass_matrix", (q,))
@@ -159,9 +159,9 @@ def _warn_of_loss(system: System, q, v, tau, external, method: str, error, exact
 
 
 def ready_answer(system: System, name: str, external: External | None, q, v, x) -> Array | None:
-    """The answer of a function that is ready for one state, with an external force or none; or None.
+    """Return the result of a function that is ready for one state, with at most one external force; otherwise None.
 
-    Functions with several external forces are ready too, but take the wrenches in one array: they answer None.
+    Functions with several external forces are ready too, but take the wrenches in one array: they return None.
     """
     try:
         if external is None:
@@ -173,7 +173,7 @@ def ready_answer(system: System, name: str, external: External | None, q, v, x) 
 
 
 def _one_by_one(system, q, v, tau, external, method) -> Array:
-    """A method that takes one state at a time, over a batch that has been checked."""
+    """Evaluate a method that takes one state at a time over a batch that has been checked."""
     named = {"q": (q, system.nq), "v": (v, system.nv), "tau": (tau, system.nv)}
     batch, arrays = vectors(system, **named, **named_wrenches(external))
     keys = list(external or {})

@@ -70,7 +70,7 @@ def with_motion(
     external: External | None,
     driven: tuple[int, ...],
 ) -> Any:
-    """Evaluate a function of forward dynamics with driven joints; x is what `prescribed` gives."""
+    """Evaluate a function of forward dynamics with driven joints; x is the result of `prescribed`."""
     key: Hashable = force_key(name, external)
     if key is not None:
         key = (key, driven)
@@ -89,7 +89,7 @@ def with_motion(
 def driven_bodies(
     system: System, bodies: Collection[str], argument: str = "motion"
 ) -> dict[str, slice]:
-    """The driven bodies in the order of the system, and where the speeds of their joints lie in v."""
+    """The driven bodies in the order of the system, and the indices of their joint speeds in v."""
     for body in bodies:
         system.number(body, f"{argument}: body")
         if system.joints[body].dofs == 0:
@@ -100,7 +100,7 @@ def driven_bodies(
 
 
 def prescribed(system: System, tau: ArrayLike, motion: Motion) -> tuple[tuple[int, ...], Array]:
-    """The numbers of the driven bodies, and tau with vdot in the places of their joints."""
+    """The numbers of the driven bodies, and tau with vdot in the entries of their joints."""
     if not isinstance(motion, Mapping):
         raise ArgumentTypeError(
             f"motion must map names of bodies to the rates of the speeds of their joints, got {shown(motion)}."
@@ -139,7 +139,7 @@ def prescribed(system: System, tau: ArrayLike, motion: Motion) -> tuple[tuple[in
 
 
 def _refuse_infinite(rates: dict[str, Array]) -> None:
-    """Refuse rates that are not finite."""
+    """Reject rates that are not finite."""
     for body, rate in rates.items():
         bad = np.argwhere(~np.isfinite(rate.reshape(-1, rate.shape[-1])))
         if bad.size:

@@ -60,7 +60,7 @@ def inverse_dynamics(
 def forces_at_rest(
     system: System, q: ArrayLike, v: ArrayLike, external: External | None = None
 ) -> Array:
-    """`inverse_dynamics` at zero vdot, also where the mass matrix is not positive definite."""
+    """`inverse_dynamics` at zero vdot, even if the mass matrix is not positive definite."""
     zero = np.zeros(system.nv)
     if truncated_bodies(system):
         given = (q, v, zero)

@@ -112,6 +112,6 @@ def integrate(system: System, q: ArrayLike, v: ArrayLike, dt: float) -> Array:
 
 
 def _of_node(system: System, name: str, given: tuple, body: str, node: str | int | None) -> Any:
-    """Evaluate a function of a node in the careful way."""
+    """Evaluate a function of a node with all checks."""
     key = node_key(name, body, node)
     return evaluated(system, name, given, node=(body, node), key=key)

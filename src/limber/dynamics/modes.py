@@ -34,11 +34,11 @@ from limber.dynamics.theory import warn_of_axial_loads, warn_of_spins
 from limber.errors import DynamicsError, ModelWarning, warn
 from limber.notebook import table
 
-#: How many modes a printed table has at most.
+#: The largest number of modes in a printed table.
 LISTED = 40
-#: The forces on the modes of bodies count as balanced up to this part of those present.
+#: The forces on the modes of bodies count as balanced up to this fraction of the forces present.
 UNBALANCED = 1e-6
-#: Damping and stiffness over mass are below this, so that their squares stay finite.
+#: Damping and stiffness divided by mass are below this, so that their squares stay finite.
 LARGEST = 1e150
 
 
@@ -77,7 +77,7 @@ class Modes:
         return self.omega / (2.0 * np.pi)
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
-        """Heads and rows of the table, of as many modes as are listed."""
+        """The heads and rows of the table, limited to the modes that are listed."""
         heads = ["mode", "Hz", "rad/s", "damping", "growth 1/s", "moves most"]
         rows = [
             [
@@ -105,7 +105,7 @@ class Modes:
         return "\n".join([*lines, *self._notes()])
 
     def _notes(self) -> list[str]:
-        """What is said below the table."""
+        """The notes below the table."""
         more = [f"... and {len(self.omega) - LISTED} more"] if len(self.omega) > LISTED else []
         return [*more, *([self.note] if self.note else [])]
 
@@ -193,7 +193,7 @@ def modes(
 
 
 def refuse_indefinite(system: System, q: Array, M: Array) -> None:
-    """Refuse a configuration at which the mass matrix is not positive definite, as `forward_dynamics` does."""
+    """Reject a configuration at which the mass matrix is not positive definite, as `forward_dynamics` does."""
     try:
         np.linalg.cholesky(M)
     except np.linalg.LinAlgError:
@@ -202,16 +202,15 @@ def refuse_indefinite(system: System, q: Array, M: Array) -> None:
 
 
 def _balanced_first(system: System, actuated: bool) -> np.ndarray:
-    """Of every speed, whether no actuator acts on it: all of them if the forces of actuators are given, or the modes."""
+    """For each speed, whether no actuator acts on it: all if the actuator forces are given, otherwise the modes."""
     return np.full(system.nv, True) if actuated else modal_speeds(system)
 
 
 class Matrices(NamedTuple):
-    """Those of M y'' + D y' + K y = 0 at rest, in the coordinates y of the small motions that are allowed, and K of all
-    freedoms.
+    """The matrices of M y'' + D y' + K y = 0 at rest, in the coordinates y of the allowed small motions.
 
     motions : the small motions; in their coordinates the diagonal of M is 1.
-    elastic, loads : the two parts of K; those of all freedoms are `slopes`, K (nv, nv) and its elastic part.
+    elastic, loads : the two parts of K; for all degrees of freedom, `slopes` has K (nv, nv) and its elastic part.
     uncertain : a bound of the errors of zeros in `loads`.
     follows : whether a force that follows a body makes `loads` unsymmetric.
     """
@@ -233,7 +232,7 @@ class Matrices(NamedTuple):
 
 
 def matrices_at_rest(problem: Statics, q: Array, M: Array, lam: Array | None) -> Matrices:
-    """The matrices of small motion about q at rest, where the mass matrix is M and the closures exert `lam`."""
+    """The matrices of small motion about q at rest, for the mass matrix M and the multipliers `lam` of the closures."""
     system, external = problem.system, problem.external
     elastic, damping = own_stiffness_and_damping(system, q)
     loads = load_forces(system, q, M, external=problem.loads(q, lam))
@@ -256,7 +255,7 @@ def matrices_at_rest(problem: Statics, q: Array, M: Array, lam: Array | None) ->
 
 
 def _refuse_overflow(system: System, matrices: Sequence[Array]) -> None:
-    """Refuse numbers whose squares cannot be computed."""
+    """Reject numbers whose squares cannot be computed."""
     largest = max(float(np.abs(x).max()) for x in matrices)
     if not largest < LARGEST:
         raise DynamicsError(
@@ -301,7 +300,7 @@ def _of_motion(
 ) -> tuple[Array, Array, Array]:
     """D, and the elastic part and the rest of K, in M x'' + D x' + K x = 0 about a steady motion.
 
-    With b the force that the state needs, constant forces of closures subtracted, and dv = x' + A x,
+    With the force b that the state needs, minus constant closure forces, and dv = x' + A x,
     M dv' + (db/dv) dv + (db/dq) x = 0 becomes M x'' + (M A + db/dv) x' + (db/dv A + db/dq) x = 0.
     """
     system, v = problem.system, problem.v
@@ -318,16 +317,16 @@ def _of_motion(
 def imbalance_note(
     system: System, q: Array, tau: Array, external: External | None, locked: Iterable[str]
 ) -> str:
-    """What a configuration at rest lacks for an equilibrium under these torques, in words; empty for an equilibrium."""
+    """Describe the imbalance of a configuration at rest under these torques; empty for an equilibrium."""
     problem, q = stated("modes", system, q, None, tau, external, locked)
     lam = problem.multipliers(q, _balanced_first(system, True))
     return _imbalance(problem, q, lam, True)[1]
 
 
 def _imbalance(problem: Statics, q: Array, lam: Array | None, actuated: bool) -> tuple[float, str]:
-    """The largest part of the forces present that is not balanced, and a note on it if that is not rounding.
+    """The largest unbalanced fraction of the forces present, and a note on it if it is more than rounding.
 
-    The forces of joints count if those of actuators were given.
+    The forces of joints count if the actuator forces were given.
     """
     system, free = problem.system, problem.free
     r, sizes = problem.residual(q, lam), problem.sizes(q, lam)

@@ -73,11 +73,11 @@ class Joint(Frozen):
 
     groups: tuple[Group, ...] = ()
     physics: JointPhysics
-    #: whether it can only be used in `lb.symbolic.equations`
+    #: whether the joint can only be used in `lb.symbolic.equations`
     symbolic = False
 
     def _finish(self, physics: JointPhysics | JointOptions) -> None:
-        """The end of every `__init__`, once the groups are there."""
+        """Complete every `__init__`, once the groups are set."""
         if isinstance(physics, JointPhysics):  # of joints that were checked
             self.physics = physics
         else:

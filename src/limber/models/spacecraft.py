@@ -12,7 +12,7 @@ from limber.shapes import Box, Panel
 
 #: The hub: mass, kg, moments of inertia, kg m^2, and how far from its centre the panels begin, m.
 HUB_MASS, HUB_INERTIA, ROOT = 300.0, (120.0, 100.0, 130.0), 0.8
-#: The panels: mass a metre, kg/m, width, m, bending stiffness out of and in the plane of the panel, and torsional one, N m^2.
+#: Panels: mass per metre, kg/m, width, m, bending stiffness out of and in the plane, and torsional stiffness, N m^2.
 DENSITY, WIDTH, FLAPPING, IN_PLANE, TORSION = 3.0, 1.5, 280.0, 2.0e4, 150.0
 
 

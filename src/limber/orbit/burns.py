@@ -69,7 +69,7 @@ def tanks_of(burns: Sequence[Burn]) -> tuple[str, ...]:
 
 
 def check_tanks(system: System, burns: Sequence[Burn]) -> None:
-    """Refuse tanks that are not rigid bodies, and burns that take more than there is."""
+    """Reject tanks that are not rigid bodies, and burns that use more than there is."""
     for tank in tanks_of(burns):
         system.number(tank, "burns: tank")
         body = system.bodies[tank]

@@ -22,7 +22,7 @@ from limber.orbit.reference import reference
 from limber.orbit.track import Motion, Track, centre_of_mass, node_motion
 
 GRAVITIES = ("point", "j2")
-#: The poles of a planet are below its equatorial radius by this part of it at most; those of the Earth are by 0.3 %, of Saturn by 10 %.
+#: The largest polar flattening of a planet; that of the Earth is 0.3 %, that of Saturn 10 %.
 FLAT = 0.1
 
 
@@ -133,7 +133,7 @@ class Environment:
         size = np.linalg.norm(h, axis=1, keepdims=True)
         x, z = r / far, h / size
         R = np.stack([x, np.cross(z, x), z], axis=2)
-        # What pulls out of the plane turns it about x.
+        # A force out of the plane rotates the plane about x.
         turn = (
             far * np.sum(a * z, axis=1, keepdims=True) / size,
             np.zeros((len(r), 1)),

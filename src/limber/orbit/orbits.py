@@ -145,7 +145,7 @@ def elements(
 
 
 def _check_planet(planet: object) -> None:
-    """Refuse what is not a planet."""
+    """Reject anything that is not a planet."""
     if not isinstance(planet, Planet):
         raise ArgumentTypeError(
             f"planet must be a lb.orbit.Planet, such as lb.orbit.EARTH, got {shown(planet)}."

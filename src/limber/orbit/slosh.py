@@ -30,7 +30,7 @@ from limber.checks import number, shown
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.joints import CompoundJoint, Fixed, Prismatic, Universal
 
-#: The first zero of the slope of the Bessel function J1.
+#: The first zero of the derivative of the Bessel function J1.
 ZERO = 1.8411837813406593
 
 

@@ -17,7 +17,7 @@ from limber.short_repr import short_repr
 
 
 class Motion(Protocol):
-    """What is needed of a `Result`: its times, its states, and the systems that they belong to."""
+    """The part of a `Result` that is needed: its times, its states, and the systems to which they belong."""
 
     t: Array
     q: Array
@@ -61,7 +61,7 @@ def centre_of_mass(motion: Motion) -> tuple[Array, Array]:
         q, v = motion.q[rows], motion.v[rows]
         mass = sum(body.mass for body in s.bodies.values())
         weightless = dynamics.potential_energy(s, q)
-        for i, pull in enumerate(np.eye(3)):  # the energy in a field of 1 m/s^2 tells the height
+        for i, pull in enumerate(np.eye(3)):  # the energy in a field of 1 m/s^2 gives the height
             pulled = dynamics.potential_energy(s.with_parameters({"gravity": -pull}), q)
             place[rows, i] = (pulled - weightless) / mass
         speed[rows] = dynamics.momentum(s, q, v)[:, 3:] / mass

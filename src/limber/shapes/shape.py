@@ -18,7 +18,7 @@ from limber.frozen import read_only
 #: Points (p, 3) and triangles (t, 3) between them, by their numbers.
 Triangles = tuple[Array, np.ndarray]
 
-#: Names of colours besides #rrggbb.
+#: Names of colours that are accepted in addition to #rrggbb.
 NAMED = {
     "white": "#ffffff",
     "black": "#000000",
@@ -48,7 +48,7 @@ class Shape(ABC):
     colour : "#rrggbb", (r, g, b) from 0 to 1, or one of a few names; by default the colour of the body.
     """
 
-    #: what it is called in files
+    #: its name in files
     kind: ClassVar[str]
 
     at: Any = field(default=(0.0, 0.0, 0.0))

@@ -16,7 +16,7 @@ from limber.short_repr import short_repr
 from limber.simulation.data_frames import dataset_of_batch
 from limber.simulation.result import Result
 
-#: What a case may come to.
+#: The possible outcomes of a case.
 STATUS = ("finished", "stopped", "failed", "not run")
 
 

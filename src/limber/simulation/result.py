@@ -113,7 +113,7 @@ class Result:
         return self._with(lambda x: x[chosen])
 
     def _with(self, change: Callable[[Array], Array]) -> Result:
-        """The result with `change` applied to every array that has a row for each time."""
+        """Return the result with `change` applied to every array that has a row for each time."""
         return replace(
             self, t=change(self.t), q=change(self.q), v=change(self.v), tau=change(self.tau),
             external={key: change(x) for key, x in self.external.items()},
@@ -236,7 +236,7 @@ class Result:
         return parts
 
     def _by_part(self, function: Callable[..., Any], *rows: Array, width: tuple = ()) -> Array:
-        """A function of the system and of some arrays with a row for each time, as an array (n, *width)."""
+        """Evaluate a function of the system and of arrays with a row for each time, as an array (n, *width)."""
         if not self.masses:
             return np.reshape(function(self.system, *rows), (len(self), *width))
         found = np.empty((len(self), *width))
@@ -402,8 +402,9 @@ class Result:
 
 
 def columns(system: System, y: Array, forces: Array, keys: Sequence[tuple]) -> dict[str, Any]:
-    """The arrays of a result, by name, of rows of the engine: `y` has [q, v, supplied energy], `forces` [tau, wrenches,
-    forces of the environment].
+    """The arrays of a result, by name, from rows of the engine.
+
+    `y` has [q, v, supplied energy], `forces` has [tau, wrenches, forces of the environment].
 
     keys : where the wrenches act.
     """

@@ -244,7 +244,7 @@ def simulate(
 
 
 def _methods(method: Any) -> tuple[Method, ...]:
-    """The methods of Limber that a run by `method` uses."""
+    """The methods of Limber that a run with `method` uses."""
     names = AUTOMATIC if isinstance(method, str) and method == "auto" else (method,)
     if not isinstance(method, str) or not set(names) <= set(method_names()):
         known = ", ".join(["auto", *method_names()])

@@ -108,7 +108,7 @@ class Interval:
 def intervals(
     system: System, changes: Sequence[TopologyChange], start: float, end: float
 ) -> tuple[Interval, ...]:
-    """The intervals of a run from `start` to `end`; those without length are left out."""
+    """The intervals of a run from `start` to `end`; those of zero length are left out."""
     times = [min(start, *(c.t for c in changes)), *(c.t for c in changes)] if changes else [start]
     ends = [*times[1:], max(end, times[-1])]
     found: list[Interval] = []
@@ -121,7 +121,7 @@ def intervals(
 
 
 def changes_of(action: object) -> tuple[Change, ...] | None:
-    """The changes that an action or its answer consists of; None if it is something else."""
+    """The changes contained in an action or its return value; None if it is something else."""
     if isinstance(action, Change):
         return (action,)
     if isinstance(action, list | tuple) and action and all(isinstance(x, Change) for x in action):
@@ -130,9 +130,9 @@ def changes_of(action: object) -> tuple[Change, ...] | None:
 
 
 def refuse_impossible(system: System, actions: Sequence[object]) -> None:
-    """Refuse changes that name what the system does not have, before a run.
+    """Reject changes that name what the system does not have, before a run.
 
-    Names of closures are left alone if there are functions among the actions, which may attach others.
+    Names of closures are not checked if there are functions among the actions, which may attach others.
     """
     asked = [change for action in actions for change in changes_of(action) or ()]
     known = dict(system.closures)
@@ -154,9 +154,9 @@ def refuse_impossible(system: System, actions: Sequence[object]) -> None:
 
 
 def refuse_changes(changes: Sequence[Change], engine: str, driven: Sequence[str]) -> None:
-    """Refuse changes in a run that cannot take them.
+    """Reject changes in a run that does not support them.
 
-    driven : bodies whose joints move as prescribed.
+    driven : bodies whose joints have a prescribed motion.
     """
     if changes and engine == "generated":
         raise ArgumentValueError(
@@ -175,10 +175,10 @@ def refuse_changes(changes: Sequence[Change], engine: str, driven: Sequence[str]
 def carried_out(
     change: Change, system: System, q: Array, v: Array, known: Known, t: float, event: str
 ) -> TopologyChange:
-    """What a change makes of a system and a state of a run.
+    """Apply a change to a system and a state of a run.
 
-    known : the closures that may be attached by name; those that are active afterwards, or that were met with restitution,
-        are added.
+    known : the closures that may be attached by name; those that are active afterwards, or that had an impact with
+        restitution, are added.
     """
     q, v = q.copy(), v.copy()
     try:
@@ -188,7 +188,7 @@ def carried_out(
     except LimberError as error:
         raise SimulationError(f"the action of event {event!r} at t = {t:.6g} s: {error}") from error
     if isinstance(change, Attach) and name not in known and name not in changed.system.closures:
-        # ends that part again leave the closure inactive, and a later change may name it
+        # if the ends separate again, the closure stays inactive, and a later change may name it
         known[name] = given_closure(change.closure, system.attachments, {*known, *system.closures})
     known.update(changed.system.closures)
     gained, full = 0.0, system.with_full_fidelity()
@@ -218,7 +218,7 @@ def _free_name(change: Change, system: System, known: Known) -> str:
 
 
 def subject_of(change: Change) -> str | None:
-    """The name of the closure or the body that a change is about; None of a closure that has no name yet."""
+    """The name of the closure or body of a change; None for a closure that has no name yet."""
     if isinstance(change, Release):
         return change.name
     if isinstance(change, Lock | Unlock):
@@ -235,7 +235,7 @@ def subject_of(change: Change) -> str | None:
 
 
 def _refuse_other_kind(system: System, known: Known) -> None:
-    """Refuse a closure under the name that a closure of another kind had before in the same run."""
+    """Reject a closure with the name of an earlier closure of another kind in the same run."""
     for name, closure in system.closures.items():
         if isinstance(closure, Relation) != isinstance(known.get(name, closure), Relation):
             raise ArgumentValueError(

@@ -123,7 +123,7 @@ def structure_buckling(
 
 
 def _with_note(structure: Structure, u: Array, found: Buckling) -> Buckling:
-    """With a note, and a warning if it concerns the lowest factor, about buckling that the elements cannot show."""
+    """Add a note, and a warning if it concerns the lowest factor, about buckling that the elements cannot show."""
     missed = structure.missed_buckling(u)
     if missed is None:
         return found
@@ -134,7 +134,7 @@ def _with_note(structure: Structure, u: Array, found: Buckling) -> Buckling:
 
 
 def _held_freedoms(structure: Structure, held: Any) -> np.ndarray:
-    """(N,): the freedoms that `held` names."""
+    """(N,): the degrees of freedom that `held` names."""
     mask = np.zeros((len(structure), structure.freedoms), bool)
     if held is None:
         return mask.ravel()
@@ -167,7 +167,7 @@ def _check_held(support: Support) -> None:
 def _loads(
     work: Reduction, forces: Any, moments: Any, gravity: Any, spin: Any, about: Any
 ) -> tuple[Array, sp.csr_array]:
-    """The loads (N,), and what they take from the stiffness as the structure moves."""
+    """The loads (N,), and the softening that they cause as the structure moves."""
     s = work.structure
     f = np.zeros(s.K.shape[0])
     C = sp.csr_array(s.K.shape)
@@ -211,10 +211,13 @@ def _loads(
 def missed_in_members(
     names: list[str], euler: Array, single: np.ndarray, total: int
 ) -> tuple[float, str] | None:
-    """What a frame says about pressed members of one element: the least factor at which one of them may buckle.
+    """The note of a frame about compressed members of one element: the lowest factor at which one of them may buckle.
 
-    names : of the members; euler : (members,) the factor at which each buckles as a column with ball joints at its
-    ends, infinite if it is not pressed; single : which are single elements; total : the number of members.
+    names : of the members.
+    euler : (members,) the factor at which each buckles as a column with ball joints at its ends, infinite if it is not
+        compressed.
+    single : which are single elements.
+    total : the number of members.
     """
     pressed = single & np.isfinite(euler)
     if not pressed.any():

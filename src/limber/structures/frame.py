@@ -32,7 +32,7 @@ from limber.structures.structure import Node, Structure
 
 #: A member whose direction differs from its `up` by less than this, rad, has no section axes.
 PARALLEL = 1e-6
-#: Section forces of a mode below this part of its largest are zero.
+#: Section forces of a mode below this fraction of its largest are zero.
 NONE = 1e-9
 
 
@@ -128,7 +128,7 @@ class Frame(Structure):
         )
 
     def _absent(self, forces: Array, members: tuple[MemberStations, ...]) -> np.ndarray:
-        """(stations, 6): components that are zero along a member in all modes, but not by its ball joints."""
+        """(stations, 6): components that are zero along a member in all modes, but not because of its ball joints."""
         absent = np.zeros(forces.shape[:2], dtype=bool)
         lever = np.array([*3 * [1.0], *3 * [self.elements.length.max()]])[:, None]
         least = NONE * np.abs(forces / lever).max(axis=(0, 1))  # (modes,)
@@ -336,7 +336,7 @@ def _nodes(nodes: Any) -> tuple[list[str], Array]:
 
 
 def _node(argument: str, which: Any, names: list[str], numbers: dict[str, int]) -> int:
-    """The number of a node that is given by name or number; `argument` is for the message."""
+    """The number of a node given by name or number; `argument` is for error messages."""
     if isinstance(which, str):
         if which in numbers:
             return numbers[which]
@@ -356,7 +356,7 @@ def _node(argument: str, which: Any, names: list[str], numbers: dict[str, int]) 
 
 
 def _leaders(rigid: Any, names: list[str], numbers: dict[str, int]) -> np.ndarray:
-    """(n,): the node that each node moves with, itself unless it follows another."""
+    """(n,): the node with which each node moves, itself unless it follows another."""
     leader = np.arange(len(names))
     if rigid is None:
         return leader

@@ -42,7 +42,7 @@ class Member:
 
 
 def members_of(elements: Any, sections: Any, divide: int, pins: str) -> list[Member]:
-    """The members that `frame` was given, each with its sections, elements and pins."""
+    """The members given to `frame`, each with its sections, elements and pins."""
     try:
         given = [] if isinstance(elements, str | Mapping) else list(elements)
     except TypeError:

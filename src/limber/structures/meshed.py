@@ -73,7 +73,7 @@ class MeshStructure(Structure):
 
 
 def node_names(position: Array, names: Mapping[str, Any] | None) -> list[str]:
-    """Names of all nodes: those given, at the nodes nearest to their points, and numbers."""
+    """The names of all nodes: those given, for the nodes nearest to their points, and numbers for the others."""
     found = [str(i) for i in range(len(position))]
     if names is None:
         return found

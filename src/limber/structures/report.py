@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
     from limber.structures.structure import Node
 
-#: A mode of the full model is one of the body if its frequency is within this part, and modal assurance above that.
+#: The body has a mode of the full model if the frequency is within this fraction and the modal assurance above this.
 CLOSE, ALIKE = 0.01, 0.9
-#: A static deflection that lacks more than this part is remarked upon.
+#: A static deflection that is too small by more than this fraction is noted.
 LACKING = 0.01
-#: A body whose buckling force exceeds that of the full model by more than this part is remarked upon.
+#: A buckling force that exceeds that of the full model by more than this fraction is noted.
 STIFF = 0.1
-#: Mass and inertia that are less than this part of the largest count as none.
+#: Mass and inertia below this fraction of the largest count as zero.
 NONE = 1e-12
 
 
@@ -247,7 +247,7 @@ def report(
 def _comparison(
     body: FlexibleBody, interface: Any, loads: Any, count: int | None, progress: bool | None
 ) -> Comparison | None:
-    """The body beside what it is an approximation of, if that is known."""
+    """Compare the body with the model that it approximates, if that is known."""
     if body.reduced_from is not None:
         return body.reduced_from.compare(body, interface, loads, count, progress)
     for argument, given in (("interface", interface), ("loads", loads), ("modes", count)):
@@ -264,7 +264,7 @@ def _comparison(
 
 
 def _buckling(body: FlexibleBody, comparison: Comparison | None) -> BucklingForce | None:
-    """The lowest force at which the body buckles, and that of the full model in its direction."""
+    """The lowest force at which the body buckles, and that of the full model in the same direction."""
     if body.recipe is not None:
         EI, length = body.recipe.bending_stiffness(), body.recipe.length
         if EI is None:
@@ -295,7 +295,7 @@ def _buckling(body: FlexibleBody, comparison: Comparison | None) -> BucklingForc
 
 
 def _stiffness_by_force(body: FlexibleBody) -> Array | None:
-    """(n, 3, m, m): the change of the modal stiffness by forces at the nodes of a clamped body, if it is known."""
+    """(n, 3, m, m): the change of the modal stiffness due to forces at the nodes of a clamped body, if it is known."""
     if body.load_stiffness is not None:
         held = body.load_stiffness.acceleration.shape[-1] == body.modes
         return body.load_stiffness.forces if held else None
@@ -313,7 +313,7 @@ def _along(direction: Array) -> str:
 
 
 def _far_node(body: FlexibleBody) -> list[str]:
-    """The node "tip", or the one that is farthest from the body frame."""
+    """The node "tip", or the one farthest from the body frame."""
     if body.end_node is not None:
         return [body.end_node]
     return [body.nodes.names[int(np.linalg.norm(body.nodes.position, axis=1).argmax())]]
@@ -327,7 +327,7 @@ def _mass_properties(integrals: ModalIntegrals) -> tuple[float, Array, Array]:
 
 
 def _notes(r: BodyReport) -> list[str]:
-    """What to heed, and what cannot be known."""
+    """The caveats, and what cannot be determined."""
     notes = []
     c = r.comparison
     if c is None:

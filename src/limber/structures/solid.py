@@ -26,7 +26,7 @@ KINDS = {
     20: ("quadratic hexahedra", 8, 2),
     27: ("quadratic hexahedra with nodes in their faces", 8, 2),
 }
-#: Above this Poisson's ratio an isotropic solid is as good as incompressible, and displacement elements lock.
+#: Above this Poisson's ratio an isotropic solid is practically incompressible, and displacement elements lock.
 INCOMPRESSIBLE = 0.4999
 
 

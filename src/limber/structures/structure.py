@@ -75,7 +75,7 @@ class Structure(Located):
                 f"M and K must have the same size, got {self.M.shape} and {self.K.shape} for {n} nodes. Fill the rotations "
                 "in with rows and columns of zeros where one matrix has none."
             )
-        #: freedoms of each node, 6 or 3
+        #: degrees of freedom of each node, 6 or 3
         self.freedoms = self.K.shape[0] // n
         matrices.check_definite("M", self.M, self.names)
         matrices.check_mass(self.M, self.position)
@@ -310,7 +310,7 @@ class Structure(Located):
             progress=progress,
         )
 
-    #: whether `modal_stiffness` is cheap, as elements make it; a user's function may be slow
+    #: whether `modal_stiffness` is cheap, as it is with elements; a user's function may be slow
     knows_loads: ClassVar[bool] = False
 
     def modal_stiffness(self, u: Array, shapes: Array) -> Array:

@@ -18,9 +18,9 @@ from limber.frozen import Frozen
 from limber.structures.closure import closed_integrals
 from limber.structures.reduced_superelement import ReducedSuperelement
 
-#: Forces that a rigid-body motion may cause, as a part of those of a row alone, both divided by sqrt(K_ii).
+#: Forces that a rigid-body motion may cause, as a fraction of those of a row alone, both divided by sqrt(K_ii).
 _FREE = 1e-6
-#: An eigenvalue smaller than this part of the largest is zero.
+#: An eigenvalue smaller than this fraction of the largest is zero.
 _ZERO = 1e-11
 
 
@@ -84,7 +84,7 @@ class Superelement(Frozen):
         return motions
 
     def _check(self) -> None:
-        """Refuse matrices of no free body."""
+        """Reject matrices that are not those of a free body."""
         for name, A in (("M", self.M), ("K", self.K)):
             size = np.sqrt(np.abs(np.diag(A)))
             size[size == 0.0] = 1.0

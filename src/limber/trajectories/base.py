@@ -26,7 +26,7 @@ class Motion(NamedTuple):
 
 @cache
 def _evaluate() -> Callable:
-    """The compiled way from times to motions, `kernels.paths`."""
+    """The compiled evaluation of motions at times, `kernels.paths`."""
     return native.load("trajectory")
 
 

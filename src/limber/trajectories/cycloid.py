@@ -55,7 +55,7 @@ class Cycloid(Trajectory):
         self.printed = bool(printed)
         T, k, start_at = self.durations, self.rate, x["start"]
         w = (math.pi if printed else 2.0 * math.pi) / T
-        # from either end to the middle, so that both ends are met exactly
+        # from either end to the middle, so that both ends are exact
         first = piece(0.0, [start_at, k], -k, w)
         second = piece(T, [start_at + k * T, k], k if printed else -k, w)
         after = piece(T, [start_at + k * T, 2.0 * k if printed else 0.0])

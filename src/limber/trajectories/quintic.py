@@ -44,7 +44,7 @@ class Quintic(Trajectory):
         start_at, end_at = (
             (x[name], x[f"{name}_velocity"], x[f"{name}_acceleration"]) for name in ("start", "end")
         )
-        # from either end to the middle, so that both ends are met exactly
+        # from either end to the middle, so that both ends are exact
         pieces = [
             piece(0.0, start_at[:2]),
             piece(0.0, quintic_coefficients(start_at, end_at, T)),
