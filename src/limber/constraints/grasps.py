@@ -40,7 +40,7 @@ class GraspMap:
     point: Array
     squeeze: Array
     _exerted: Array  # (rows, closures, 6), wrenches at the ends b
-    _at_contacts: Array  # (6 closures, rows), wrenches at the contacts, moments divided by the length
+    _at_contacts: Array  # (6 closures, rows), wrenches at the contacts, moments / length
     _places: Array  # (closures, 3), the contacts
 
     def multipliers(self, forces: Mapping[str, ArrayLike]) -> Array:
