@@ -32,7 +32,7 @@ _stops: WeakKeyDictionary[System, Stops] = WeakKeyDictionary()
 
 
 def stops_of(system: System) -> Stops:
-    """The stops of a system; limits that are only there to be read have none."""
+    """The stops of a system; limits that are only read by controllers have none."""
     if system not in _stops:
         found = []
         for name, joint in system.joints.items():
@@ -57,9 +57,9 @@ def stops_of(system: System) -> Stops:
 
 
 def warn_outside_limits(system: System, q: Array, what: str, effect: str) -> None:
-    """Warn, once for all joints, if q, which is `what`, is outside of limits with stops.
+    """Warn, once for all joints, if q, which is described by `what`, is outside limits with stops.
 
-    The message holds no value of q, so that a loop over many of them shows it once.
+    The message contains no value of q, so a loop over many of them shows it once.
     """
     stops = stops_of(system)
     if not stops.names:

@@ -35,8 +35,9 @@ ROUNDING = 1e-15
 def corrected(
     problem: Statics, q: Array, farthest: float, slopes: tuple[Array, Array] | None = None
 ) -> Point | None:
-    """The equilibrium near q, or None if there is none within `farthest`, in radians and parts of the system's size.
+    """The equilibrium near q, or None if there is none within `farthest`.
 
+    farthest : in radians and fractions of the system's size.
     slopes : the stiffness and its elastic part at q, or near it.
     """
     here = point(problem, q)
@@ -67,7 +68,7 @@ def corrected(
 
 
 def _step(problem: Statics, here: Point, found: Directions) -> Array | None:
-    """Newton's step (nv,), or None where a force acts in a direction without stiffness."""
+    """Newton's step (nv,), or None if a force acts in a direction without stiffness."""
     free, stiff = problem.free, found.stiff
     force = found.vectors.T @ (found.units * here.residual)[free]
     size = problem.sizes(here.q, here.multipliers)

@@ -49,9 +49,9 @@ SPOKEN = 3
 
 
 class Outside(NamedTuple):
-    """A body outside of the range of its theory.
+    """A body outside the range of its theory.
 
-    way : what led there, "load", "moment", "spin" or "rotation".
+    way : the cause, "load", "moment", "spin" or "rotation".
     degree : how far outside it is, 1 at the limit at which warnings begin.
     """
 
@@ -62,7 +62,7 @@ class Outside(NamedTuple):
 
 
 def tell(found: Iterable[Outside]) -> None:
-    """Warn of bodies outside of the range of their theory, of many that went the same way at once."""
+    """Warn of bodies outside the range of their theory, with one warning for many with the same cause."""
     ways: dict[str, list[Outside]] = {}
     for item in found:
         ways.setdefault(item.way, []).append(item)
@@ -95,7 +95,7 @@ class PlainBeams:
     critical: Array  # (n,) load at which a cantilever buckles, N
 
     def loads(self, wrenches: Array) -> Array:
-        """The load along each beam at its root, N, positive where it pulls, from `carried_wrenches` (..., bodies, 6)."""
+        """The load along each beam at its root, N, positive in tension, from `carried_wrenches` (..., bodies, 6)."""
         return -np.einsum("...bi,bi->...b", wrenches[..., self.numbers, 3:], self.axis)
 
 
@@ -139,7 +139,7 @@ def deep_beams(system: System) -> DeepBeams:
 
 
 def tipped(name: str, part: float, critical: float, when: str = "") -> Outside:
-    """A beam whose moment at the root is this part of the critical one."""
+    """A beam whose moment at the root is this fraction of the critical one."""
     effect = "a real beam would tip over"
     if part < 1.0:
         effect = f"a frequency may be {50.0 * part**2:.0f} % too high"
@@ -191,7 +191,7 @@ def warn_of_axial_loads(
 
 
 def loaded(found: Loaded, when: str = "") -> Outside:
-    """A reduced structure under loads that its model leaves out."""
+    """A reduced structure under loads that its model ignores."""
     return Outside(found.name, "load", abs(found.part) / LOADED, described_load(found, when))
 
 
@@ -214,9 +214,9 @@ def pulled(name: str, load: float, critical: float, when: str = "") -> Outside:
 
 
 def lowest_frequency(body: Body) -> float:
-    """The lowest natural frequency of a body with its joint held, rad/s, which its spin is compared with.
+    """The lowest natural frequency of a body with its joint held, rad/s, for comparison with its spin.
 
-    It is infinite where nothing is stiff, and where the body has what stiffens it.
+    It is infinite if nothing is stiff, or if the model of the body includes stiffening.
     """
     from scipy.linalg import eigh  # noqa: PLC0415 (slow to import)
 
@@ -228,7 +228,7 @@ def lowest_frequency(body: Body) -> float:
 
 
 def warn_of_spins(system: System, q: Array, v: Array) -> None:
-    """Warn of each body that turns too fast for linear shapes."""
+    """Warn of each body that rotates too fast for linear shapes."""
     if not np.any(v):
         return
     spins, _, _ = evaluated(system, "motions", (q, v, np.zeros(system.nv)))
@@ -252,7 +252,7 @@ def spread(body: Body) -> Array:
 
 
 def stretching_spin(spin: Array, root: Array) -> Array:
-    """The part (...,) of angular velocities (..., 3), rad/s, that pulls at a body, from its `spread`."""
+    """The part (...,) of angular velocities (..., 3), rad/s, that stretches a body, from its `spread`."""
     square = np.einsum("...i,...i->...", spin, spin)[..., None, None]
     pull = square * np.eye(3) - spin[..., :, None] * spin[..., None, :]
     largest = np.linalg.eigvalsh(root @ pull @ root)[..., -1]
@@ -260,7 +260,7 @@ def stretching_spin(spin: Array, root: Array) -> Array:
 
 
 def spun(name: str, speed: float, spin: float, lowest: float, when: str = "") -> Outside:
-    """A body that turns too fast; of its speed, `spin` stretches it."""
+    """A body that rotates too fast; the part `spin` of its speed stretches it."""
     part = spin / lowest
     of_which = "" if spin > 0.99 * speed else f", of which {spin:.3g} rad/s stretch it"
     if part < 1.0:
@@ -278,12 +278,12 @@ def spun(name: str, speed: float, spin: float, lowest: float, when: str = "") ->
 
 
 def warn_of_rotations(system: System, q: Array) -> None:
-    """Warn of each body with a node that turns too far for small deformation."""
+    """Warn of each body with a node that rotates too far for small deformation."""
     tell(x for name in system.bodies if (x := turned(system, name, q[None], [""])))
 
 
 def turned(system: System, name: str, q: Array, when: Sequence[str]) -> Outside | None:
-    """The body, if nodes of it turn too far in some of the configurations (n, nq)."""
+    """The body, if some of its nodes rotate too far in some of the configurations (n, nq)."""
     body = system.bodies[name]
     if not body.modes:
         return None
