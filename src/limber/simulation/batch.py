@@ -123,7 +123,7 @@ def _in_lanes(
 
 
 def _plain_states(running: RunningBatch, given: Mapping[str, Any]) -> tuple[Array, Array] | None:
-    """The states that cases start from, checked at once; None if they must be checked one by one."""
+    """The initial states of the cases, checked at once; None if they must be checked one by one."""
     system, cases = running.system, running.cases
     if cases.parameters or cases.shared or quaternions(system):
         return None
@@ -144,7 +144,7 @@ def _plain_states(running: RunningBatch, given: Mapping[str, Any]) -> tuple[Arra
 
 
 def _in_threads(run: Callable[[int], None], cases: Sequence[int], bar: CaseProgress) -> None:
-    """Run cases on all cores; after an error or an interruption no further ones are begun."""
+    """Run cases on all cores; after an error or an interruption no further ones are started."""
     waiting = iter(cases)
     with ThreadPoolExecutor(cores()) as pool:
         pending: set[Future] = set()

@@ -30,12 +30,12 @@ def closed_state(
     driven: tuple[str, ...] = (),
     following: bool = False,
 ) -> tuple[Array, Array]:
-    """(q, v) on the closures of a system, which must be off by no more than a small error.
+    """(q, v) on the closures of a system, which must be violated by no more than a small error.
 
     what, speeds : the configuration and its speeds in words.
     instead : the names (q, v) of what to give instead.
-    driven : bodies whose joints stay as they are.
-    following : whether the speeds of the other joints are those that follow from the driven ones, whatever v has.
+    driven : bodies whose joints are not changed.
+    following : whether the speeds of the other joints follow from the driven ones, whatever v contains.
     """
     if not system.closures:
         return q, v
@@ -67,7 +67,7 @@ def closed_state(
 
 
 def apart(system: System, q: Array) -> str:
-    """The closure that q breaks most and by how much, in words; empty if q meets them but for a small error."""
+    """Describe the closure that q violates most, and its violation; empty if q satisfies them up to a small error."""
     if not system.closures:
         return ""
     off = evaluated(system, "violations", (q,))
@@ -80,7 +80,7 @@ def warn_of_redundancy(
 ) -> None:
     """Warn of closures whose rows depend on each other, with the rank and their names, and of too many driven joints.
 
-    Rows are independent if a correction meets random demands on all of them, which takes O(N) to see.
+    Rows are independent if a correction satisfies random demands on all of them, which takes O(N) to check.
     """
     if not system.closures:
         return

@@ -122,7 +122,7 @@ def _block(size: int, digest: str, version: int = FORMAT) -> bytes:
 
 
 def _check(stream: BinaryIO, path: Path) -> None:
-    """Refuse a file that was damaged or changed after it was written."""
+    """Reject a file that was damaged or changed after it was written."""
     stream.seek(0)
     block = stream.read(BLOCK)
     known = re.match(rb"%s(\d+)\n(\d+) bytes;.*\n.*: ([0-9a-f]{64})\n" % SIGNATURE, block)

@@ -68,7 +68,7 @@ class PowerAudit:
 
 
 def audited(result: Result) -> PowerAudit:
-    """The change of energy of a result, and the work of all that changes it."""
+    """The change of energy of a result, and the work of everything that changes it."""
     if result.supplied is None or not len(result):
         raise ArgumentValueError(
             "power_audit needs the rows of a simulation, which records the energy that comes in; this result has "

@@ -180,7 +180,7 @@ class Recording:
 
 
 def recorded(stream: BinaryIO, path: Path) -> Result:
-    """The rows of a file that starts with SIGNATURE, as far as they are whole; a warning if it does not end."""
+    """The complete rows of a file that starts with SIGNATURE; a warning if the file has no end."""
     size = stream.seek(0, os.SEEK_END)
     stream.seek(0)
     versions = [SIGNATURE + b"%d\n" % version for version in (FORMAT, EARLIER)]

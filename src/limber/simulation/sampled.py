@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 
 class Plant(Protocol):
-    """What a session may ask of the run that it is part of.
+    """What a session may ask of its run.
 
-    system : the one that runs, closed as it is now.
-    field : the environment that it runs in, or None.
+    system : the running system, with its present closures.
+    field : the environment of the run, or None.
     """
 
     system: System
@@ -42,17 +42,17 @@ class Plant(Protocol):
         """The forces of the environment, or None if there is none."""
 
     def rates(self, t: float, y: Array) -> Array:
-        """The rates of [q; v] under the torques and wrenches of this time."""
+        """The rates of [q; v] under the torques and wrenches at this time."""
 
     def torque(self) -> Array:
-        """The generalized forces (nv,) of torques that were last evaluated, those of prescribed motions too."""
+        """The generalized forces (nv,) of torques that were last evaluated, including prescribed motions."""
 
     def wrenches(self) -> Mapping[tuple, Array]:
         """The external wrenches that were last evaluated, by node."""
 
 
 class Session(Protocol):
-    """A sampled torque during one run; the head of this file tells what its parts are."""
+    """A sampled torque during one run; the module docstring describes its parts."""
 
     plan: Array
     period: float

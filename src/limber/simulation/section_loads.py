@@ -32,7 +32,7 @@ CUTS = 12
 
 
 def completed(result: Result, body: str, at: Any, forces: SectionForces) -> SectionForces:
-    """Section forces of a body over time at the stations `at`, with those that no mode has."""
+    """Section forces of a body over time at the stations `at`, including those that no mode has."""
     absent = forces.absent[0] if len(forces.absent) else np.zeros((0, 6), dtype=bool)
     if not absent.any():
         return forces
