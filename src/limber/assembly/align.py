@@ -24,7 +24,7 @@ FEW = 6
 
 
 def aligning_basis(S: Array, G: Array) -> tuple[Array, Array] | None:
-    """(B, S B) as the head of this file defines them, or None if there is no such basis or it does not pay.
+    """(B, S B) as defined in the module docstring, or None if there is no such basis or it is not worthwhile.
 
     S has a row per motion and a column per mode, G is the modal mass matrix.
     """

@@ -82,7 +82,7 @@ def cut_joint_rows(joint: Joint) -> CutJoint:
 
 
 def _axial(span: Array, axis: Array, sliding: Array) -> CutJoint:
-    """A joint that turns about one axis and slides along the columns of `sliding`."""
+    """A joint that rotates about one axis and slides along the columns of `sliding`."""
     axis = axis * np.sign(axis[np.argmax(np.abs(axis))])
     t = span[3:] @ np.linalg.lstsq(span[:3], axis, rcond=None)[0]
     t = t - sliding @ (sliding.T @ t)
@@ -99,7 +99,7 @@ def _axial(span: Array, axis: Array, sliding: Array) -> CutJoint:
 
 
 def _ball(span: Array) -> CutJoint:
-    """A joint that turns about all axes through a point."""
+    """A joint that rotates about all axes through a point."""
     velocity = span[3:] @ np.linalg.inv(span[:3])  # c x e_i by columns
     shift = 0.5 * np.array(
         [velocity[2, 1] - velocity[1, 2], velocity[0, 2] - velocity[2, 0], velocity[1, 0] - velocity[0, 1]]
@@ -108,7 +108,7 @@ def _ball(span: Array) -> CutJoint:
 
 
 def _changing(joint: Joint) -> CutJoint:
-    """A joint whose motions form no group: two rotations about crossing axes, or any other."""
+    """A joint whose motions do not form a group: two rotations about intersecting axes, or any other."""
     maps = [group.H for group in joint.groups]
     crossing = (
         len(maps) == 2
@@ -136,7 +136,7 @@ def _stacked(turns: Array, slides: Array) -> Array:
 
 
 def typical_length(joint: Joint) -> float:
-    """How far the axes of its hinges are from the frames of a joint, or they advance by a radian, at most; 1 m if not at all."""
+    """The largest distance of the hinge axes from the frames of a joint, or advance per radian; 1 m if there is none."""
     columns = [h for group in joint.groups for h in group.H.T if h[:3].any()]
     lengths = [float(np.linalg.norm(h[3:]) / np.linalg.norm(h[:3])) for h in columns]
     return max(lengths, default=0.0) or 1.0
@@ -154,7 +154,7 @@ def random_position(joint: Joint, size: float, seed: int = 0, about: Array | Non
 def mirror_signs(cut: CutJoint, theta: Array) -> Array:
     """The signs of `kernels.cut_joint.store_mirror` for a COMPOUND joint: those of the components at theta.
 
-    Its rows then change steadily up to where a twist has turned to the opposite of one of the coordinate axes.
+    Its rows then change continuously until a twist has turned to the opposite of one of the coordinate axes.
     """
     assert cut.joint is not None
     twists = np.hstack([cut.joint.H(theta), cut.free.T])

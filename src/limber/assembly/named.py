@@ -55,7 +55,7 @@ class Named(dict[str, T], Generic[T]):
 
 
 def joint_parts(items: Iterable[Attachment]) -> dict[str, Part]:
-    """The joints that have names of their own, by these."""
+    """The joints with names of their own, by these names."""
     items = list(items)
     bodies = {item.name for item in items}
     found: dict[str, Part] = {}
@@ -83,7 +83,7 @@ def _part(joint: Joint, part: Part) -> Joint:
 def named_layout(
     layout: Mapping[str, BodyLayout], items: Mapping[str, Attachment], parts: Mapping[str, Part]
 ) -> Named[BodyLayout]:
-    """Where freedoms lie, by body and by joint; parts of a compound joint have no modes, and their own coordinates."""
+    """The slices by body and by joint; parts of a compound joint have no modes, and their own coordinates."""
     of_joints = {}
     for name, part in parts.items():
         whole, joint = layout[part.body], items[part.body].joint

@@ -70,7 +70,7 @@ class Change:
 
 
 def changed(system: System, values: Mapping[str, Any]) -> Change:
-    """Other numbers of a system, checked as they are when bodies, joints and assemblies are made."""
+    """Other numbers of a system, checked in the same way as when bodies, joints and assemblies are made."""
     if not isinstance(values, Mapping):
         raise ArgumentTypeError(
             f'parameters must map names to numbers, as in {{"link1.mass": 3.0}}, got {values!r}.'
@@ -106,7 +106,7 @@ def _named(owner: str) -> Iterator[None]:
 
 
 def _item(item: Attachment, given: Mapping[str, Array]) -> Attachment:
-    """A line of an assembly with other numbers."""
+    """An attachment of an assembly with other numbers."""
     new: dict[str, Any] = {}
     with _named(f"parameters of body {item.name!r}"):
         of_body = {name: x for name, x in given.items() if not of_attachment(name)}
@@ -140,7 +140,7 @@ def _closure(closure: Closure | Relation, parameter: Parameter, value: Array) ->
 
 
 def packed_with(system: System, packed: Packed, change: Change, joints: list[Joint]) -> Packed:
-    """A packed system with other numbers; it shares `topo` and all that does not depend on them."""
+    """A packed system with other numbers; it shares `topo` and everything that does not depend on them."""
     given = change.given
     if packed.loops is None:
         given = {name: x for name, x in given.items() if x[0].closure is None}

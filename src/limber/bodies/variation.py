@@ -106,7 +106,7 @@ def quantities(body: FlexibleBody) -> dict[str, Quantity]:
 
 
 def _one_or_all(values: Array, meaning: str) -> Quantity:
-    """A quantity of equal numbers, for which one stands, or of several."""
+    """A quantity of equal numbers, given by one, or of several."""
     same = bool((values == values[0]).all())
     return Quantity(np.array(values[0]) if same else values, meaning, values.shape)
 
@@ -122,7 +122,7 @@ def _ratios(nominal: FlexibleBody, variation: Variation) -> Array | None:
 
 
 def excluded(names: Iterable[str]) -> tuple[str, str] | None:
-    """Two parameters that do not go together, if there are any among these; the first is that which tells it all."""
+    """Two of these parameters that exclude each other, if there are any; the first one determines everything."""
     given = set(names)
     return next(((x, name) for name in given for x in EXCLUDED.get(name, ()) if x in given), None)
 
@@ -244,7 +244,7 @@ def _root(x: Any) -> Any:
 
 
 def checked(body: FlexibleBody, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The numbers of parameters, checked: masses and stiffnesses greater than zero, damping not less."""
+    """The numbers of parameters, checked: masses and stiffnesses positive, damping not negative."""
     found: dict[str, Any] = {}
     for name, value in given.items():
         if name in ("stiffness", "damping"):
@@ -309,7 +309,7 @@ def varied(nominal: FlexibleBody, variation: Variation) -> FlexibleBody:
 
 
 def _damping_recipe(nominal: FlexibleBody, variation: Variation, D: Array) -> Any:
-    """The damping of a beam as its recipe has it."""
+    """The damping of a beam in the form of its recipe."""
     ratios = _ratios(nominal, variation)
     if ratios is None:
         return damping_matrix(D)

@@ -36,7 +36,7 @@ from limber.checks import Array
 
 
 def compliance(section: Section) -> Array:
-    """S (6, 6): the strains of unit section forces."""
+    """S (6, 6): the strains due to unit section forces."""
     S = np.zeros((6, 6))
     S[0, 0] = 1.0 / section.EA
     if section.kGA is not None:
@@ -75,7 +75,7 @@ class ElementMatrices:
 
 
 def section_forces(length: Array, remaining: Array) -> Array:
-    """T: section forces at a distance `remaining` from end 2 of unit forces and moments there."""
+    """T: section forces at a distance `remaining` from end 2 due to unit forces and moments there."""
     T = np.zeros((*np.broadcast_shapes(length.shape, remaining.shape), 6, 6))
     T[...] = np.eye(6)
     T[..., 4, 2] = -remaining
@@ -165,10 +165,10 @@ def _moved(length: Array) -> Array:
 
 
 def released(matrices: ElementMatrices, pins: tuple[bool, bool]) -> ElementMatrices:
-    """The same elements with ball joints at their ends 1 and 2 as `pins` says.
+    """The same elements with ball joints at their ends 1 and 2 as given by `pins`.
 
     The rotations of such an end follow from those that remain, by statics.  An element with two ball joints does not
-    turn about its own axis.
+    rotate about its own axis.
     """
     if not any(pins):
         return matrices

@@ -28,7 +28,7 @@ RUN = 8
 
 
 class NotHeldError(Exception):
-    """A matrix that is not positive definite; `row` is the row at which that shows."""
+    """A matrix that is not positive definite; `row` is the row at which this shows."""
 
     def __init__(self, row: int):
         super().__init__(row)
@@ -64,8 +64,8 @@ class Cholesky:
     """The factor of a sparse matrix.
 
     node_of : the node of each row of A.
-    position : (n, 3) where the nodes are; it decides the order of elimination.
-    advanced : called with the part of the work that is done, from 0 to 1.
+    position : (n, 3) positions of the nodes, which determine the order of elimination.
+    advanced : called with the fraction of the work that is done, from 0 to 1.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class Cholesky:
 
     @property
     def entries(self) -> int:
-        """How many numbers L has."""
+        """The number of entries of L."""
         return sum(block.L11.size + block.L21.size for block in self.blocks)
 
     def _factor(self, A, parents, ends, advanced) -> None:
@@ -122,7 +122,7 @@ class Cholesky:
             advanced((i + 1) / len(parents))
 
     def _eliminate(self, front, start, end, below, diagonal) -> Array:
-        """Eliminate the first rows of a front; returns what is left of it, in its lower triangle."""
+        """Eliminate the first rows of a front; return the remainder, in its lower triangle."""
         width = end - start
         L11, info = lapack.dpotrf(front[:width, :width], lower=1, clean=1)
         if info > 0:

@@ -78,7 +78,7 @@ def assurance(product: Array, omega: Array) -> Array:
 
 
 def _nearest(product: Array) -> Array:
-    """The products (m, j) with those combinations of j modes that are nearest to modes of the body."""
+    """The products (m, j) with those combinations of j modes that are closest to modes of the body."""
     part = (product**2).sum(axis=1)  # of each mode of the body in the space of the j modes
     most = np.sort(np.argsort(-part, kind="stable")[: product.shape[1]])
     most = most[

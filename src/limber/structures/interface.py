@@ -36,7 +36,7 @@ IMPLIED = 1e-9
 class NodeRows:
     """Rows (6, N) of nodes and groups: displacement x, y, z, then rotation about x, y, z.
 
-    patches : nodes that move a node without rotations, by node; by default those that K connects it to, and itself.
+    patches : the nodes that move a node without rotations, by node; by default itself and those to which K connects it.
     """
 
     def __init__(self, structure: Structure, patches: Mapping[int, Sequence[int]]):

@@ -30,7 +30,7 @@ def lowest_factors(
     count: int,
     advanced: Callable[[float], None],
 ) -> tuple[Array, Array, float]:
-    """The least factors, their shapes (N, k), and the limit beyond which there may be others."""
+    """The lowest factors, their shapes (N, k), and the limit beyond which there may be others."""
     start = np.random.default_rng(1).standard_normal((S.shape[0], BLOCK))
     search = LowestLoads(support.static, K, S, start)
     factors, shapes, _ = search.find(count, advanced, PATIENCE + 4 * count)

@@ -51,7 +51,7 @@ class ReducedStructure(ReducedModel):
         count: int | None,
         progress: bool | None,
     ) -> Comparison:
-        """The body beside the structure; `count` modes of the structure, as many as the body has if None."""
+        """Compare the body with the structure, in `count` modes, by default as many as the body has."""
         work = self.work.again(loads, progress)
         nodes = self._loaded_nodes(work, body, interface)
         with work.progress, one_thread():
@@ -74,7 +74,7 @@ class ReducedStructure(ReducedModel):
     def buckling_force(self, node: str, direction: Array) -> float | None:
         """The force at a node along a direction of the body frame, N, at which the structure buckles, if any does.
 
-        None also where the structure is not clamped: the joint of the body decides then how it is held.
+        It is also None if the structure is not clamped: then the joint of the body determines how it is held.
         """
         s = self.work.structure
         if not self.work.clamped:
@@ -124,7 +124,7 @@ class ReducedStructure(ReducedModel):
     def _body_modes(
         self, work: Reduction, support: Support, body: FlexibleBody
     ) -> tuple[Array, Array]:
-        """omega and shapes (N, m) of the body, held and loaded as the structure is."""
+        """omega and shapes (N, m) of the body, held and loaded like the structure."""
         basis = np.hstack([self.shapes, support.rigid])
         m, r = body.modes, support.rigid.shape[1]
         K = scipy.linalg.block_diag(body.stiffness, np.zeros((r, r)))
