@@ -1,4 +1,4 @@
-"""Part (c) of the main job: the loop of US 5,546,508 on the flexible Canadarm, with servos and sensors that are not ideal."""
+"""Part (c) of the demo: the loop of US 5,546,508 on the flexible Canadarm, with realistic servos and sensors."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class ControlledSlew:
 
     @property
     def swings(self) -> tuple[Array, Array]:
-        """Peak-to-peak tip deflections (m) of the links while the end is watched: controlled, and locked."""
+        """Peak-to-peak tip deflections (m) of the links in the observation interval: controlled, and locked."""
         return peak_to_peak(self.controlled), peak_to_peak(self.locked)
 
     @property
@@ -58,7 +58,7 @@ def servos() -> list[lb.control.Servo]:
 
 
 def loop(plant: lb.System, controller: lb.control.Controller, seed: int = 7) -> lb.control.Loop:
-    """The controller with encoders of 20 bit, noisy tachometers, servos, and a delay of half a millisecond."""
+    """The controller with 20-bit encoders, noisy tachometers, servos, and a delay of half a millisecond."""
     return lb.control.Loop(
         plant,
         controller,
@@ -78,7 +78,7 @@ def arm(modes: int | dict[str, int]) -> lb.System:
 
 
 def design(path: lb.trajectories.Trajectory) -> lb.control.FlexibleArmController:
-    """The controller, which knows the arm in its plane and the path."""
+    """The controller, designed for the arm in its plane and the path."""
     model = lb.control.without_friction(arm({"y": 2}))
     motion = lb.control.rest_to_rest(model, path, SLEW, tip=TIP, tracking=0.1)
     return lb.control.FlexibleArmController(
@@ -87,7 +87,7 @@ def design(path: lb.trajectories.Trajectory) -> lb.control.FlexibleArmController
 
 
 def locked_runs(plant: lb.System, path: lb.trajectories.Trajectory) -> tuple[lb.Result, lb.Result]:
-    """The slew by the torques of the rigid arm, and what follows if the joints are locked at its end."""
+    """The slew under the torques of the rigid arm, and the motion after it if the joints are locked at its end."""
     open_loop = lb.simulate(plant, SLEW, torque=_rigid_torque(path), every=0.02)
     locked = lb.simulate(
         plant, WATCHED, t0=SLEW, q0=open_loop.q[-1], v0=open_loop.v[-1], every=0.02,
@@ -97,7 +97,7 @@ def locked_runs(plant: lb.System, path: lb.trajectories.Trajectory) -> tuple[lb.
 
 
 def compute(path: lb.trajectories.Trajectory) -> ControlledSlew:
-    """The slew along joint paths that end at rest after 10 s, watched until 20 s."""
+    """The slew along joint paths that end at rest after 10 s, observed until 20 s."""
     plant, controller = arm(2), design(path)
     motion = controller.motion
     controlled = lb.simulate(plant, WATCHED, torque=loop(plant, controller), every=0.02)
@@ -115,7 +115,7 @@ def _rigid_torque(path: lb.trajectories.Trajectory) -> lb.Table:
 
 
 def peak_to_peak(result: lb.Result) -> Array:
-    """Of the tip deflection of each link from the end of the slew on, m."""
+    """Peak-to-peak tip deflection of each link after the end of the slew, m."""
     after = result.t >= SLEW
     return np.array([np.ptp(result.deflection(link, "tip")[after, 1]) for link in LINKS])
 
@@ -150,7 +150,7 @@ def table(slew: ControlledSlew) -> Columns:
 
 
 def verdict(slew: ControlledSlew) -> str:
-    """What the table means."""
+    """The meaning of the table."""
     errors = 1e3 * slew.tip_errors
     return (
         "Peak-to-peak tip deflections are those from 10 to 20 s. Under the loop, the tip is within "
@@ -159,7 +159,7 @@ def verdict(slew: ControlledSlew) -> str:
 
 
 def figure(slew: ControlledSlew):
-    """Tip deflections of the links, open loop and then locked, and controlled; below, the end alone."""
+    """Tip deflections of the links: open loop then locked, and controlled; below, the end alone."""
     from limber.plotting.style import new_figure  # noqa: PLC0415
 
     drawn = new_figure(7.2, 4.4)

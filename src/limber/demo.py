@@ -1,9 +1,9 @@
-"""The main job: the slew of the flexible Canadarm of Mohan & Saha, Section 7.
+"""The demo: the slew of the flexible Canadarm of Mohan & Saha, Section 7.
 
 (a) Torques that make the rigid arm follow its joint paths, on the flexible arm: joint angles, rates and tip
     deflections (their Figs. 4, 5).
 (b) Recursive against non-recursive forward dynamics in the same integrator: joint errors, powers and joint
-    accelerations (their Figs. 6 to 8), and what of their stability claim can be seen.
+    accelerations (their Figs. 6 to 8), and how much of their stability claim is confirmed.
 (c) The same slew under the controller of US 5,546,508, with servos and sensors: `limber.controlled_slew`.
 """
 
@@ -31,7 +31,7 @@ STEP = 1e-3
 
 @dataclass
 class Study:
-    """What the demo computes."""
+    """The results of the demo."""
 
     system: lb.System
     path: lb.trajectories.Cycloid
@@ -44,9 +44,9 @@ class Study:
 
 
 def run(console: Console | None = None, out: str | Path = "out", printed: bool = False) -> Study:
-    """Compute the study, print its tables, write pictures and report into the folder `out`.
+    """Compute the study, print its tables, and write pictures and a report into the folder `out`.
 
-    printed : the joint paths of Eq. (44) as printed, which end in motion, instead of those at rest.
+    printed : use the joint paths of Eq. (44) as printed, which do not end at rest, instead of those that do.
     """
     console = console or Console()
     folder = Path(out)
@@ -71,7 +71,7 @@ def run(console: Console | None = None, out: str | Path = "out", printed: bool =
 
 
 def compute(printed: bool = False) -> Study:
-    """All parts of the study; (c) always has the joint paths that end at rest."""
+    """All parts of the study; part (c) always uses the joint paths that end at rest."""
     arm = lb.models.canadarm(modes=2)
     system, rigid = arm.build(), lb.models.canadarm(modes=0).build()
     path = lb.trajectories.Cycloid(rate=RATES, duration=DURATIONS, printed=printed)
@@ -91,14 +91,14 @@ def compute(printed: bool = False) -> Study:
 
 
 def non_recursive(system: lb.System, q: Array, v: Array, tau: Array) -> Array:
-    """The mass matrix factorized by Cholesky's decomposition, as in the paper."""
+    """Forward dynamics by Cholesky factorization of the mass matrix, as in the paper."""
     from scipy.linalg import cho_factor, cho_solve  # noqa: PLC0415
 
     return cho_solve(cho_factor(lb.mass_matrix(system, q)), tau - lb.bias(system, q, v))
 
 
 def stepped(system: lb.System, torque: lb.Table, forward_dynamics: Callable) -> lb.Result:
-    """Runge-Kutta steps with the given forward dynamics, everything else alike."""
+    """Runge-Kutta steps with the given forward dynamics, everything else equal."""
     steps = round(END / STEP)
     every = 10
     q, v = system.neutral(), np.zeros(system.nv)
@@ -191,7 +191,7 @@ def stability_table(study: Study) -> Columns:
 
 
 def verdict(study: Study) -> str:
-    """What is and is not reproduced of the paper's stability claim."""
+    """The part of the paper's stability claim that is reproduced, and the part that is not."""
     apart = np.abs(study.recursive.q - study.direct.q).max()
     cond = np.linalg.cond(lb.mass_matrix(study.system, study.slew.q[len(study.slew) // 2]))
     return (
@@ -272,7 +272,7 @@ def _runs(study: Study):
 
 
 def _figure6(study: Study):
-    """Joint 1 less its desired path, both algorithms, and their difference."""
+    """Joint 1 minus its desired path, both algorithms, and their difference."""
     figure, axes = _axes(1, 2, 2.4)
     for (label, r), line in zip(_runs(study), ("-", "--")):
         error = joints(study, r.q)[:, 0] - study.path(r.t).position[:, 0]

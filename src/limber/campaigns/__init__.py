@@ -1,4 +1,4 @@
-"""Campaigns: many cases of one simulation or function, drawn from distributions, stored as they finish."""
+"""Campaigns: many cases of one simulation or function, sampled from distributions, stored as they finish."""
 
 from limber.campaigns.result import Campaign
 from limber.campaigns.running import campaign, make_study, run

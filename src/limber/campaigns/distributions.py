@@ -1,7 +1,7 @@
-"""Distributions of variables: what a number between 0 and 1, drawn evenly, becomes.
+"""Distributions of variables, which map uniform numbers between 0 and 1 to values.
 
-Files and Python write a distribution in the same way, {"uniform": [0.8, 1.2]}.  Every one is given by its quantile
-function, so that all samples (random, Latin hypercube, Sobol) are made in the unit cube and mapped.
+A distribution is written in the same way in files and in Python, {"uniform": [0.8, 1.2]}. Each is defined by its
+quantile function, so all samples (random, Latin hypercube, Sobol) are made in the unit cube and mapped.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ PROBABILITIES = np.linspace(0.0005, 0.9995, 1000)
 
 @dataclass(frozen=True, eq=False)
 class Distribution:
-    """One variable's distribution.
+    """The distribution of one variable.
 
-    record : the distribution as a file would write it.
-    quantile : the values of numbers from 0 to 1; None for a discrete distribution.
-    values, cumulative : of a discrete distribution, its values and the sums of their probabilities.
+    record : the distribution in the form used in files.
+    quantile : maps numbers from 0 to 1 to values; None for a discrete distribution.
+    values, cumulative : for a discrete distribution, its values and their cumulative probabilities.
     """
 
     record: Any
@@ -49,11 +49,11 @@ class Distribution:
 
     @property
     def discrete(self) -> bool:
-        """Whether it is one of some values."""
+        """Whether the distribution is discrete."""
         return self.quantile is None
 
     def at(self, u: np.ndarray) -> list[Any]:
-        """The values of numbers from 0 to 1."""
+        """The values for numbers from 0 to 1 (quantiles)."""
         if self.quantile is not None:
             return np.asarray(self.quantile(u), dtype=float).tolist()
         chosen = np.searchsorted(self.cumulative, u, side="right")
@@ -61,10 +61,10 @@ class Distribution:
 
 
 def distribution(name: str, given: Any) -> Distribution:
-    """The distribution of a variable.
+    """Make the distribution of a variable.
 
-    given : {"uniform": [low, high]} and so on; a list or an array of values, each as likely; or a frozen distribution
-        of `scipy.stats`.
+    given : {"uniform": [low, high]} and so on; a list or an array of equally likely values; or a frozen distribution of
+        `scipy.stats`.
     """
     if hasattr(given, "ppf"):
         return _of_scipy(name, given)
@@ -158,7 +158,7 @@ def _continuous(name: str, kind: str, given: Mapping[str, Any]) -> Distribution:
 
 
 def _wrong(kind: str, x: list[float]) -> str:
-    """What is wrong with the numbers of a distribution."""
+    """A description of errors in the numbers of a distribution."""
     if kind in ("uniform", "loguniform") and not x[0] < x[1]:
         return "low must be less than high"
     if kind == "loguniform" and not x[0] > 0.0:

@@ -26,7 +26,7 @@ def parsed(path: str) -> tuple[Key, ...]:
 
 
 def value_at(data: Any, keys: tuple[Key, ...]) -> Any:
-    """The entry at a path; None if the file leaves it, or a section around it, out."""
+    """The entry at a path; None if the file does not have it, or does not have a section around it."""
     for i, key in enumerate(keys):
         if isinstance(key, int):
             if not isinstance(data, list) or key >= len(data):
@@ -47,7 +47,7 @@ def value_at(data: Any, keys: tuple[Key, ...]) -> Any:
 
 
 def replaced(data: Any, keys: tuple[Key, ...], value: Any) -> Any:
-    """A copy of the data with another entry at a path, and sections around it that were left out; the rest is shared."""
+    """A copy of the data with a new entry at a path; missing sections around it are added, and the rest is shared."""
     if not keys:
         return value
     key, *rest = keys

@@ -11,7 +11,9 @@ from limber.checks import Array
 
 
 class Table:
-    """The rows of all cases: status, messages and quantities, nan where there are none; histories if they are kept here."""
+    """The rows of all cases: status, messages, quantities (nan where there are none), and histories if they are kept in
+    memory.
+    """
 
     def __init__(self, count: int, histories: bool):
         self.count, self.histories = count, histories
@@ -22,14 +24,14 @@ class Table:
         self.history: dict[str, Array] = {}
 
     def take_shapes(self, shapes: Shapes) -> None:
-        """Make room for quantities and histories of these shapes."""
+        """Allocate arrays for quantities and histories of these shapes."""
         self.shapes = shapes
         self.values = {n: np.full((self.count, *s), np.nan) for n, s in shapes.values.items()}
         kept = shapes.history if self.histories else {}
         self.history = {n: np.full((self.count, *s), np.nan) for n, s in kept.items()}
 
     def put(self, done: UnitRows) -> UnitRows:
-        """Take the rows of a work unit; those whose shapes are not those of the first case become failures."""
+        """Add the rows of a work unit; rows whose shapes differ from those of the first case become failures."""
         rows = []
         for row in done.rows:
             if self.shapes is None and row.values is not None:
@@ -55,7 +57,7 @@ class Table:
         messages: np.ndarray,
         values: Mapping[str, Array],
     ) -> None:
-        """Take rows from a store; their histories stay there."""
+        """Add rows from a store; their histories stay there."""
         self.status[cases], self.messages[cases] = status, messages
         for name, x in values.items():
             self.values[name][cases] = x

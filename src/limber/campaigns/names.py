@@ -1,4 +1,4 @@
-"""Names of variables and quantities, which are those of arrays in stores and datasets."""
+"""Names of variables and quantities, which become array names in stores and datasets."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OF_FOLDERS = (".", "..", "zarr.json")
 
 
 def refuse_taken(kind: str, names: Iterable[Any], histories: bool) -> None:
-    """Refuse names of variables or quantities, as `kind` says, that stand for something else already."""
+    """Reject names of variables or quantities (`kind` says which) that already have another meaning."""
     taken = (*OF_CASES, *OF_FOLDERS, *(OF_HISTORIES if histories else ()))
     for name in names:
         if not isinstance(name, str) or not name:
@@ -29,6 +29,6 @@ def refuse_taken(kind: str, names: Iterable[Any], histories: bool) -> None:
 
 
 def refuse_shared(variables: Iterable[str], quantities: Iterable[str]) -> None:
-    """Refuse names that variables and quantities share, where both become arrays of one store or dataset."""
+    """Reject names that variables and quantities share, since both become arrays of one store or dataset."""
     for name in sorted(set(variables) & set(quantities)):
         raise ArgumentValueError(f"{name!r} names a variable and a quantity: rename one of them.")

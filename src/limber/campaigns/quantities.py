@@ -1,7 +1,7 @@
-"""Quantities of a case: numbers that are kept of its motion.
+"""Quantities of a case: numbers computed from its motion.
 
-In files and in Python a quantity is written as {"peak": {"deflection": ["link3", "tip"]}, "after": 8}: a number of
-one signal of a `Result`.  In Python it may also be any function of the `Result`.
+In files and in Python a quantity is written as {"peak": {"deflection": ["link3", "tip"]}, "after": 8}: a number
+computed from one signal of a `Result`. In Python it may also be any function of the `Result`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def _node(value: Any) -> tuple[str, Any]:
 
 
 def _body(value: Any) -> str:
-    """The name of a body, or a list of this name alone."""
+    """The name of a body, or a list with only this name."""
     if isinstance(value, list | tuple) and len(value) == 1:
         value = value[0]
     if not isinstance(value, str):
@@ -70,7 +70,7 @@ OF_JOINTS = ("joint", "joint_speed", "torque")
 
 
 class SignalSection(Section):
-    """A signal of a result: coordinates of a joint, a deflection, a place, a torque, an energy."""
+    """A signal of a result: coordinates of a joint, a deflection, a position, a torque or an energy."""
 
     one_of: ClassVar[tuple[str, ...]] = (
         "joint", "joint_speed", "torque", "modal", "deflection", "position", "velocity", "energy", "kinetic_energy",
@@ -95,11 +95,11 @@ class SignalSection(Section):
 
     @property
     def kind(self) -> str:
-        """Which signal it is."""
+        """The kind of signal."""
         return next(name for name in self.one_of if getattr(self, name) is not None)
 
     def check(self, system: System) -> None:
-        """Refuse bodies and nodes that the system does not have."""
+        """Reject bodies and nodes that the system does not have."""
         given = getattr(self, self.kind)
         if given is True:
             return
@@ -128,7 +128,7 @@ class SignalSection(Section):
 
 
 class QuantitySection(Section):
-    """A number of a signal: its value at the end, its largest size, the time at which it has settled, ..."""
+    """A number computed from a signal: its final value, its peak, its settling time, ..."""
 
     one_of: ClassVar[tuple[str, ...]] = (
         "final", "max", "min", "mean", "peak", "rms", "range", "settle",
@@ -153,11 +153,11 @@ class QuantitySection(Section):
 
     @property
     def kind(self) -> str:
-        """Which number it is."""
+        """The kind of number."""
         return next(name for name in self.one_of if getattr(self, name) is not None)
 
     def check(self, system: System) -> None:
-        """Refuse what cannot be computed for the system."""
+        """Reject a quantity that cannot be computed for the system."""
         if (self.within is None) == (self.kind == "settle"):
             raise ArgumentValueError(
                 "settle needs within, the distance that the signal keeps from its target; nothing else takes it."
@@ -167,7 +167,7 @@ class QuantitySection(Section):
         getattr(self, self.kind).check(system)
 
     def __call__(self, result: Result) -> Array:
-        """The number, or one for each component, of a result."""
+        """Compute the number, or one for each component, from a result."""
         signal = getattr(self, self.kind).rows(result)
         if self.component is not None:
             if self.component >= signal.shape[1]:
@@ -200,7 +200,7 @@ class QuantitySection(Section):
 
 
 def _reduced(kind: str, t: Array, signal: Array, within: float | None, own_end: bool) -> Any:
-    """A number of the rows of a signal (n, width); see the guide for what each kind is."""
+    """A number computed from the rows of a signal (n, width); the guide describes each kind."""
     if kind in ("max", "min", "mean"):
         return getattr(signal, kind)(axis=0)
     if kind == "final":
@@ -220,7 +220,7 @@ def _reduced(kind: str, t: Array, signal: Array, within: float | None, own_end: 
 
 @dataclass(frozen=True, eq=False)
 class Quantity:
-    """What is kept of every case under a name. record: how it was given, for the record of a campaign."""
+    """A quantity that is kept of every case, with its name. record: how it was given, for the record of a campaign."""
 
     name: str
     measure: Callable[[Result], Any]
@@ -230,7 +230,7 @@ class Quantity:
 
 
 def quantity(name: str, given: Any, system: System | None) -> Quantity:
-    """A quantity, from a mapping as in files or from a function of a Result."""
+    """Make a quantity from a mapping, as in files, or from a function of a Result."""
     if isinstance(given, Mapping):
         try:
             section = QuantitySection.model_validate(dict(given))
@@ -249,7 +249,7 @@ def quantity(name: str, given: Any, system: System | None) -> Quantity:
 
 
 def of_section(name: str, section: QuantitySection, given: Any, system: System | None) -> Quantity:
-    """A quantity of a file."""
+    """Make a quantity from a section of a file."""
     if system is not None:
         try:
             section.check(system)

@@ -1,4 +1,6 @@
-"""The record of a study: what decides its numbers, as JSON, so that a campaign goes on only with the study it began with."""
+"""The record of a study: everything that determines its numbers, as JSON, so that a campaign resumes only with the same
+study.
+"""
 
 from __future__ import annotations
 
@@ -23,26 +25,26 @@ from limber.version import __version__
 
 
 def versions() -> dict[str, str]:
-    """The versions of what computes the numbers."""
+    """The versions of the software that computes the numbers."""
     found = {"limber": __version__}
     return found | {name: importlib.metadata.version(name) for name in ("numpy", "scipy", "numba")}
 
 
 def files(paths: Iterable[Path], study: Path | None) -> dict[str, str]:
-    """Marks of the content of files, by their names as seen from the study."""
+    """Digests of files, by their names relative to the study."""
     folder = Path() if study is None else study.parent
     return {os.path.relpath(path, folder): digest(path.read_bytes()) for path in paths}
 
 
 def digest(content: bytes) -> str:
-    """A short mark of some content."""
+    """A short digest of some content."""
     return hashlib.sha256(content).hexdigest()[:20]
 
 
 def described(value: Any, within: tuple[int, ...] = ()) -> Any:
-    """An argument of `simulate`, a function, or a part of one, as JSON; large arrays by a mark of their content.
+    """An argument of `simulate`, a function, or a part of one, as JSON; large arrays are replaced by a digest.
 
-    within : the objects around it, by their identities, so that a part that refers back to one of them ends there.
+    within : the identities of the enclosing objects, so that circular references end there.
     """
     if value is None or isinstance(value, bool | int | float | str):
         return value
@@ -82,7 +84,7 @@ def described(value: Any, within: tuple[int, ...] = ()) -> Any:
 
 
 def function_record(function: Any) -> str:
-    """A function or a class by its name, its source where Python knows it, and the numbers that are bound in it."""
+    """A function or a class by its name, its source if Python has it, and the numbers bound in it."""
     name = getattr(function, "__qualname__", type(function).__qualname__)
     try:
         text = inspect.getsource(function)
@@ -105,9 +107,9 @@ def _bound(function: Any) -> list[Any]:
 
 
 def _arguments(value: Any) -> dict[str, Any]:
-    """What an object was made with: all that it has if it cannot change, as sensors and paths of this package.
+    """What an object was made with: all of its attributes if it is immutable, like sensors and paths of this package.
 
-    Of other objects these are the attributes with the names of arguments. The rest follows from them, or changes while the
+    For other objects these are the attributes named like arguments. The rest follows from them, or changes while the
     object is used.
     """
     if isinstance(value, Frozen):
@@ -125,7 +127,7 @@ def _arguments(value: Any) -> dict[str, Any]:
 
 
 def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """What differs between two records, in words."""
+    """The differences between two records, in words."""
     found = []
     for key in dict.fromkeys([*before, *now]):
         a, b = (json.loads(json.dumps(x.get(key))) for x in (before, now))

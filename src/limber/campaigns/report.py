@@ -31,10 +31,10 @@ FAILURES = 20
 
 
 def report(campaign: Campaign, path: Any, *, title: str = "") -> Path:
-    """Write one HTML file that opens from disk; nothing is loaded from elsewhere.
+    """Write a self-contained HTML file that opens from disk.
 
     path : the file, .html.
-    title : the heading; the name of the study unless given.
+    title : the heading; by default the name of the study.
     """
     file = target(path, ("html", "htm"))
     if not isinstance(title, str):

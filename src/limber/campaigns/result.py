@@ -1,4 +1,4 @@
-"""What a campaign came to."""
+"""The result of a campaign."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ SHOWN = ("min", "median", "mean", "p95", "p99", "max")
 
 
 class Campaign:
-    """The cases of a study: what was drawn, what they came to and what was kept.  Printing it gives a table.
+    """The cases of a study: the sampled values, how each case ended, and the quantities. It prints as a table.
 
-    study : what was run.
+    study : the study that was run.
     status : (cases,): "finished", "stopped" by an event, "failed", or "not run" after an interruption.
     messages : (cases,), how each case ended, in words.
-    values : {variable: (cases, ...)}, what was drawn.
-    quantities : {name: (cases, ...)}, what was kept; nan in cases that failed.
-    histories : {"t", "q", "v": (cases, times, ...)}, where they are kept in memory; those of a store are in `dataset()`.
-    seconds : that it took this time.
+    values : {variable: (cases, ...)}, the sampled values.
+    quantities : {name: (cases, ...)}, the kept quantities; nan in cases that failed.
+    histories : {"t", "q", "v": (cases, times, ...)}, if they are kept in memory; those of a store are in `dataset()`.
+    seconds : the time that this run took.
     store : the folder with the results, or None.
     """
 
@@ -51,7 +51,7 @@ class Campaign:
 
     @property
     def seeds(self) -> np.ndarray:
-        """One for each case."""
+        """The seeds, one for each case."""
         return np.array(self.study.seeds, dtype=np.int64)
 
     @property
@@ -61,22 +61,26 @@ class Campaign:
 
     @property
     def failures(self) -> dict[int, str]:
-        """The cases that failed, by number, and why."""
+        """The cases that failed, by number, with the reason."""
         return {int(i): str(self.messages[i]) for i in np.flatnonzero(self.status == "failed")}
 
     @property
     def numbers(self) -> dict[str, Array]:
-        """The quantities that are one number in every case."""
+        """The scalar quantities."""
         return {name: x for name, x in self.quantities.items() if x.ndim == 1}
 
     @property
     def statistics(self) -> dict[str, dict[str, float]]:
-        """Of every quantity that is one number: how many cases have it, and their extremes, percentiles and mean."""
+        """Statistics of every scalar quantity: the number of cases that have it, and their extremes, percentiles and
+        mean.
+        """
         return {name: _statistics(x) for name, x in self.numbers.items()}
 
     @property
     def remarks(self) -> list[str]:
-        """What the statistics do not show, in words: cases in which a quantity is nan, and quantities of several numbers."""
+        """What the statistics do not show, in words: cases in which a quantity is nan, and quantities with several
+        numbers.
+        """
         ran = np.isin(self.status, ("finished", "stopped"))
         found = []
         for name, x in self.numbers.items():
@@ -102,7 +106,7 @@ class Campaign:
         return found
 
     def worst(self, quantity: str, count: int = 5) -> list[int]:
-        """The cases in which a quantity is largest, or smallest if that is said to be worst; the worst one first."""
+        """The cases in which a quantity is largest, or smallest if smallest is declared worst; the worst one first."""
         x = self._number(quantity)
         smallest = {q.name: q.smallest_is_worst for q in self.study.quantities}.get(quantity, False)
         order = np.argsort(x if smallest else -x, kind="stable")
@@ -117,18 +121,19 @@ class Campaign:
         return known[quantity]
 
     def result(self, case: int) -> Any:
-        """Run one case by itself: its `Result`, the same as in the campaign to the bit."""
+        """Run one case alone and return its `Result`, identical to that of the campaign to the bit."""
         return self.study.result(case)
 
     def command(self, case: int) -> str:
-        """The command, or the line of Python, that runs one case by itself."""
+        """The command, or the line of Python, that runs one case alone."""
         return self.study.command(case)
 
     def sensitivity(self, quantity: str) -> Sensitivity:
-        """How much each variable has to do with a quantity.
+        """The sensitivity of a quantity to each variable.
 
-        For a sample of `saltelli`, Sobol indices: the part of the variance that goes with a variable alone (first), and with
-        it and all of its interactions (total).  For other samples, rank correlations.  Both have 95 % intervals.
+        For a `saltelli` sample, these are Sobol indices: the fraction of the variance due to a variable alone (first),
+        and due to it and all of its interactions (total). For other samples, they are rank correlations. Both have 95 %
+        intervals.
         """
         y = self._number(quantity)
         names = self.study.single_variables
@@ -138,9 +143,9 @@ class Campaign:
         return rank_correlations(quantity, x, y)
 
     def dataset(self) -> Any:
-        """An xarray Dataset over the cases: quantities as data, variables, seed, status and message as coordinates.
+        """An xarray Dataset over the cases: quantities as data; variables, seed, status and message as coordinates.
 
-        Histories are data over (case, time, coordinate); those of a store are read when they are used.
+        Histories are data over (case, time, coordinate); those of a store are read on use.
         """
         try:
             import xarray as xr  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""What cases came to: the rows that work units give back."""
+"""The outcomes of cases: the rows that work units return."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ STATUS = ("not run", "finished", "stopped", "failed")
 
 @dataclass(frozen=True, eq=False)
 class Row:
-    """What one case came to. values: quantities by name, None if it failed; history: t, q, v where they are kept."""
+    """The outcome of one case. values: quantities by name, None if it failed; history: t, q, v if they are kept."""
 
     case: int
     status: str
@@ -28,7 +28,7 @@ class Row:
 
 @dataclass(frozen=True, eq=False)
 class UnitRows:
-    """The rows of a work unit, and the warnings that its cases gave."""
+    """The rows of a work unit, and the warnings of its cases."""
 
     unit: int
     rows: Sequence[Row]
@@ -37,7 +37,7 @@ class UnitRows:
 
 @dataclass(frozen=True)
 class Shapes:
-    """The shapes that the quantities and histories of all cases have: those of the first case that has some."""
+    """The shapes of the quantities and histories of all cases: those of the first case that has any."""
 
     values: Mapping[str, tuple[int, ...]]
     history: Mapping[str, tuple[int, ...]]
@@ -52,7 +52,7 @@ class Shapes:
         )
 
     def checked(self, row: Row) -> Row:
-        """The row, or a failure in words if its shapes are others."""
+        """Return the row, or a failed row if its shapes differ."""
         if row.values is None:
             return row
         own = Shapes.of(row)

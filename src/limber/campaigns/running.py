@@ -1,4 +1,4 @@
-"""`campaign`: many cases of one simulation or function, drawn from distributions."""
+"""`campaign`: many cases of one simulation or function, sampled from distributions."""
 
 from __future__ import annotations
 
@@ -47,38 +47,41 @@ def campaign(
     progress: bool | None = None,
     **options: Any,
 ) -> Campaign:
-    """Run many cases, drawn from distributions, on all cores or on a Dask cluster.
+    """Run many cases, sampled from distributions, on all cores or on a Dask cluster.
 
     Parameters
     ----------
-    subject : a study file, which says all of the following down to `unit`; a scenario file or a `Scenario`; a `System`,
-        with t_end and other arguments of `simulate`; or a function of the variables, called with their values by name and
-        with `seed=` if it takes that, which returns {name: number}, a number, or a `Result`.
-    vary : {name: distribution}.  The name is that of a parameter of the model (`System.parameters`), an entry of the scenario
-        file ("controller.delay", "initial.q.link1"), an argument of the function, or any other with "sets" or "scales": a
-        list of those.  A distribution is {"uniform": [low, high]}, {"normal": [mean, deviation]}, or one of loguniform,
-        lognormal, triangular, beta, exponential, choice, steps; a list of values; or a frozen one of `scipy.stats`.
-    samples, method : "monte_carlo", "latin_hypercube", "sobol", "halton" of so many cases; "saltelli" of so many base points
-        (for Sobol indices); "grid", all combinations of listed values, or "listed", the first of each, the second ...
-    seed : of the sample.  Every case has a seed of its own, which follows from this one and the number of the case; the noise
-        of sensors comes from it.
-    keep : {name: quantity}, a function of the `Result` of a case, or a mapping such as
-        {"peak": {"deflection": ["link3", "tip"]}, "after": 8}.
+    subject : a study file, which replaces all of the following arguments down to `unit`; a scenario file or a
+        `Scenario`; a `System`, with t_end and other arguments of `simulate`; or a function of the variables. A function
+        is called with their values by name, and with `seed=` if it accepts that, and returns {name: number}, a number,
+        or a `Result`.
+    vary : {name: distribution}. The name is that of a parameter of the model (`System.parameters`), an entry of the
+        scenario file ("controller.delay", "initial.q.link1"), an argument of the function, or any other name with
+        "sets" or "scales": a list of those. A distribution is {"uniform": [low, high]}, {"normal": [mean, deviation]},
+        or one of loguniform, lognormal, triangular, beta, exponential, choice, steps; a list of values; or a frozen
+        distribution of `scipy.stats`.
+    samples, method : "monte_carlo", "latin_hypercube", "sobol" or "halton" with this number of cases; "saltelli" with
+        this number of base points (for Sobol indices); "grid", all combinations of listed values; or "listed", the
+        first of each, then the second of each, and so on.
+    seed : of the sample. Every case has its own seed, derived from this one and the number of the case; the noise of
+        sensors comes from it.
+    keep : {name: quantity}, where a quantity is a function of the `Result` of a case, or a mapping such as {"peak":
+        {"deflection": ["link3", "tip"]}, "after": 8}.
     histories : whether t, q and v of every case are kept.
-    engine : as in `simulate`; "general" unless given.
-    unit : cases of a work unit, which one process runs and whose results are stored together.
+    engine : as in `simulate`; "general" by default.
+    unit : the number of cases in a work unit, which one process runs and whose results are stored together.
     name : of the study, for tables and pages.
-    store : a folder, .zarr, for the results.  Work units are stored as they finish.  A campaign that was killed goes on where
-        it was when it is run again with the same store; one whose study was changed is refused.
-    restart : remove what is stored, and start anew.
-    processes : how many run at once; as many as there are cores unless given.  With 1, all cases run in this process.
-    scheduler : the address of a Dask scheduler ("tcp://..."), a client of Dask, or True for a cluster on this machine,
-        whose workers run the same work units instead of processes.
-    progress : whether to show a progress bar; by default in a terminal.
+    store : a folder, .zarr, for the results. Work units are stored as they finish. A campaign that was killed continues
+        where it stopped when it is run again with the same store; it is rejected if the study has changed.
+    restart : remove the stored results and start again.
+    processes : how many run at once; by default as many as there are cores. With 1, all cases run in this process.
+    scheduler : the address of a Dask scheduler ("tcp://..."), a Dask client, or True for a cluster on this machine,
+        whose workers run the work units instead of processes.
+    progress : whether to show a progress bar; by default only in a terminal.
     options : further arguments of `simulate`, the same for all cases.
 
-    A case that fails is a row that says why, and all others go on.  The numbers are the same to the bit wherever they are
-    computed, whether the campaign was killed meanwhile or not.
+    A case that fails becomes a row that says why, and the others continue. The numbers are the same to the bit wherever
+    they are computed, and whether or not the campaign was killed in between.
     """
     study = make_study(
         subject, t_end, vary=vary, samples=samples, method=method, seed=seed, keep=keep,
@@ -92,7 +95,7 @@ def make_study(
     seed: Any = 0, keep: Any = None, histories: bool = False, engine: str | None = None, unit: Any = None,
     name: str | None = None, **options: Any,
 ) -> Study:  # fmt: skip
-    """The study of these arguments of `campaign`; nothing runs yet."""
+    """Make the study for these arguments of `campaign`, without running it."""
     if isinstance(subject, Study):
         return subject
     if isinstance(subject, str | PathLike) and is_study(Document(file_path(subject))):
@@ -180,10 +183,10 @@ def _client(stack: ExitStack, scheduler: Any) -> Any:
 def _rows(
     study: Study, left: list[int], table: Table, processes: int, client: Any
 ) -> Iterator[UnitRows]:
-    """The rows of units, as they come.
+    """The rows of units, as they finish.
 
-    The first ones run in turn until a case has given the shapes of the quantities, so that these do not depend on which
-    process is faster; code is compiled then, and the others find it.
+    The first ones run in sequence until a case has given the shapes of the quantities, so that these do not depend on
+    which process is faster; code is compiled then, and the other processes find it.
     """
     waiting = [(n, list(study.cases(n))) for n in left]
     while waiting and table.shapes is None:
@@ -195,7 +198,9 @@ def _rows(
 def _run_units(
     study: Study, units: Sequence[workers.Unit], processes: int, client: Any
 ) -> Iterator[UnitRows]:
-    """The rows of units, from where they are to run; with several processes none runs here, where a case could end all."""
+    """The rows of units, from wherever they run; with several processes none runs here, where a crash would end
+    everything.
+    """
     if client is not None:
         return workers.on_dask(study.runs, units, client)
     if processes == 1:
@@ -204,7 +209,7 @@ def _run_units(
 
 
 def _tell(study: Study, table: Table, told: list[Warning], interrupted: bool, store: Any) -> None:
-    """Warn of what happened, once."""
+    """Issue a warning once."""
     if interrupted:
         left = int((table.status == 0).sum())
         again = (

@@ -1,7 +1,7 @@
 """How the cases of a campaign run: what its variables change, and what is kept.
 
-A `Runs` is all that a process needs to run any case.  It knows the values of all cases, and a case depends on its own
-values and its seed alone.
+A `Runs` has everything that a process needs to run any case. It has the values of all cases, and a case depends only on
+its own values and its seed.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Target:
     nominal: Any = None
 
     def value(self, drawn: Any) -> Any:
-        """The value that belongs to what was drawn."""
+        """The value for a sampled number."""
         return drawn if self.nominal is None else scaled(self.name, self.nominal, drawn)
 
 
@@ -59,7 +59,7 @@ class Target:
 class Base:
     """The simulation that all cases vary: a system, its duration, and the other arguments of `simulate`.
 
-    where, data, model : the scenario file, its content and its model, if it came from one.
+    where, data, model : the scenario file, its content and its model, if there is one.
     """
 
     system: System
@@ -70,7 +70,7 @@ class Base:
     model: BuiltModel | None = None
 
     def section(self, changes: Changes) -> ScenarioSection:
-        """The content of the file with other entries, checked."""
+        """The content of the file with changed entries, checked."""
         assert self.where is not None
         data = self.data
         for keys, value in changes:
@@ -78,7 +78,7 @@ class Base:
         return validated(ScenarioSection, data, self.where)
 
     def varied(self, changes: Changes) -> Scenario:
-        """The scenario with other entries; its model is built again if they reach into it."""
+        """The scenario with changed entries; its model is built again if they affect it."""
         assert self.where is not None
         section = self.section(changes)
         same = all(keys[0] in OF_THE_START for keys, _ in changes)
@@ -104,7 +104,7 @@ class SimulationRuns:
 
     @property
     def batched(self) -> bool:
-        """Whether cases run as batches: all have one model, and torques that need no Python."""
+        """Whether cases run in batches: all have one model, and torques that need no Python."""
         torque = self.base.settings.get("torque")
         external = self.base.settings.get("external") or {}
         entries = [t.keys[0] for t in self.targets if t.keys is not None]
@@ -117,11 +117,11 @@ class SimulationRuns:
         )
 
     def rows(self, cases: Sequence[int]) -> list[Row]:
-        """Run cases; an error of one of them is what it came to."""
+        """Run cases; an error in one of them becomes its outcome."""
         return self._batch(cases) if self.batched else [self._alone(case) for case in cases]
 
     def result(self, case: int) -> Result:
-        """The motion of one case, the same as in the campaign to the bit; its error is raised."""
+        """The motion of one case, identical to that of the campaign to the bit; errors are raised."""
         if not self.batched:
             return self._simulated(case)
         results, rows = self._simulated_batch([case])
@@ -143,7 +143,7 @@ class SimulationRuns:
         ]
 
     def _simulated(self, case: int) -> Result:
-        """Run one case by itself."""
+        """Run one case alone."""
         system, duration, settings = self.base.system, self.base.duration, self.base.settings
         entries = self.entries(case)
         if entries:
@@ -167,7 +167,7 @@ class SimulationRuns:
             return failed(case, error)
 
     def _row(self, case: int, result: Result) -> Row:
-        """What is kept of a result."""
+        """The kept quantities of a result."""
         try:
             values = measured({q.name: q.measure(result) for q in self.keep})
         except (Exception, SystemExit) as error:
@@ -177,7 +177,7 @@ class SimulationRuns:
         return Row(case, status, result.message, values, history)
 
     def _history(self, result: Result) -> dict[str, np.ndarray]:
-        """The rows of a case; nan for those that a case which an event stopped did not reach."""
+        """The rows of a case; nan for those after an event stopped it."""
         found = {"t": result.t, "q": result.q, "v": result.v}
         settings = self.base.settings
         times = output_times(0.0, self.base.duration, settings.get("t_eval"), settings.get("every"))
@@ -228,7 +228,7 @@ class SimulationRuns:
         return results, rows
 
     def _start(self, case: int) -> tuple[Any, Any, Any]:
-        """The state that a case starts from, and its torque."""
+        """The initial state of a case, and its torque."""
         settings, s = self.base.settings, self.base.system
         entries = self.entries(case)
         if entries:
@@ -246,7 +246,7 @@ def _python(function: Any) -> bool:
 
 
 def check_parameter(system: System, name: str, values: Sequence[Any]) -> None:
-    """Refuse values that a parameter cannot have by their shape."""
+    """Reject values whose shape does not suit a parameter."""
     named_parameters.find(system, name)
     try:
         np.array(values, dtype=float)
@@ -268,16 +268,16 @@ class FunctionRuns:
     batched = False
 
     def arguments(self, case: int) -> dict[str, Any]:
-        """What the function is called with."""
+        """The arguments of the function for one case."""
         own = {name: x[case] for name, x in self.values.items()}
         return {**own, **({"seed": self.seeds[case]} if wants_seed(self.function) else {})}
 
     def rows(self, cases: Sequence[int]) -> list[Row]:
-        """Run cases; an error of one of them is what it came to."""
+        """Run cases; an error in one of them becomes its outcome."""
         return [self._row(case) for case in cases]
 
     def result(self, case: int) -> Any:
-        """What the function returns for one case."""
+        """The return value of the function for one case."""
         return self.function(**self.arguments(case))
 
     def _row(self, case: int) -> Row:
@@ -303,7 +303,7 @@ class FunctionRuns:
 
 
 def wants_seed(function: Callable[..., Any]) -> bool:
-    """Whether a function takes a seed."""
+    """Whether a function accepts a seed."""
     try:
         return "seed" in inspect.signature(function).parameters
     except (TypeError, ValueError):

@@ -1,6 +1,6 @@
 """Samples: the values of all variables in all cases.
 
-Every sample but a grid is made in the unit cube by SciPy and mapped by the quantiles of the distributions.
+Every sample except a grid is made in the unit cube by SciPy and mapped by the quantiles of the distributions.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ MOST_CASES = 10_000_000
 
 @dataclass(frozen=True)
 class Sample:
-    """How cases are chosen. method: one of METHODS; count: of those in COUNTED."""
+    """How cases are sampled. method: one of METHODS; count: for the methods in COUNTED."""
 
     method: str
     count: int | None = None
 
     @property
     def record(self) -> dict[str, Any]:
-        """The sample as a file writes it."""
+        """The sample in the form used in files."""
         return {self.method: True if self.count is None else self.count}
 
 
 def sample_of(method: Any, count: Any) -> Sample:
-    """A sample, checked."""
+    """Make and check a sample."""
     if not isinstance(method, str) or method not in METHODS:
         raise ArgumentValueError(
             f"method={shown(method)} is not a sample. {did_you_mean(str(method), METHODS)}"
@@ -102,7 +102,7 @@ def _unit_cube(sample: Sample, dimensions: int, seed: int) -> np.ndarray:
 def saltelli(points: np.ndarray) -> np.ndarray:
     """The cases of Saltelli's sample: A, B, and for every variable A with that column of B.
 
-    points : (n, 2 d); returns (n (d + 2), d), the blocks A, B, AB_1, ... AB_d one after the other.
+    points : (n, 2 d); returns (n (d + 2), d), the blocks A, B, AB_1, ... AB_d in sequence.
     """
     d = points.shape[1] // 2
     A, B = points[:, :d], points[:, d:]
@@ -141,6 +141,6 @@ def _refuse_too_many(cases: int) -> None:
 
 
 def case_seed(seed: int, case: int) -> int:
-    """The seed of a case: it depends on the seed of the campaign and on the number of the case alone."""
+    """The seed of a case, which depends only on the seed of the campaign and the number of the case."""
     sequence = np.random.SeedSequence(seed, spawn_key=(case,))
     return int(sequence.generate_state(1, np.uint64)[0] >> np.uint64(11))  # JSON keeps 53 bits

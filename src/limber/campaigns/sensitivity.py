@@ -1,4 +1,4 @@
-"""How much each variable has to do with a quantity: Sobol indices, or rank correlations."""
+"""The sensitivity of a quantity to each variable: Sobol indices, or rank correlations."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ RESAMPLED = 1000
 
 @dataclass(frozen=True, eq=False)
 class Sensitivity:
-    """The sensitivities of one quantity.  Printing it gives a table.
+    """The sensitivities of one quantity. It prints as a table.
 
     kind : "Sobol indices" or "rank correlations".
     variables : their names.
-    values : {"first", "total"} of Sobol indices or {"rank correlation"}: (variables,).
-    low, high : the same, the ends of 95 % intervals.
-    cases : from how many cases (of Sobol indices, base points) they were estimated.
+    values : {"first", "total"} for Sobol indices or {"rank correlation"}: (variables,).
+    low, high : the same, for the ends of the 95 % intervals.
+    cases : the number of cases (for Sobol indices, base points) that the estimates are based on.
     """
 
     quantity: str
@@ -51,11 +51,11 @@ class Sensitivity:
 def sobol_indices(quantity: str, variables: Sequence[str], y: Array, seed: int) -> Sensitivity:
     """First-order and total Sobol indices from Saltelli's sample.
 
-    y : (n (d + 2),), the blocks f(A), f(B), f(AB_1), ..., f(AB_d) one after the other.
+    y : (n (d + 2),), the blocks f(A), f(B), f(AB_1), ..., f(AB_d) in sequence.
 
-    Estimators (Saltelli et al. 2010, Table 2, b and f):  S_i V = mean f(B) (f(AB_i) - f(A)),
-    S_Ti V = mean (f(A) - f(AB_i))^2 / 2.  Base points with a case that failed are left out.  The intervals are
-    percentiles over base points that are drawn again, with a fixed seed.
+    Estimators (Saltelli et al. 2010, Table 2, b and f):  S_i V = mean f(B) (f(AB_i) - f(A)), S_Ti V = mean (f(A) -
+    f(AB_i))^2 / 2. Base points with a failed case are left out. The intervals are percentiles over resampled base
+    points (bootstrap), with a fixed seed.
     """
     d = len(variables)
     blocks = y.reshape(d + 2, -1)

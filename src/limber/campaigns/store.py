@@ -1,8 +1,8 @@
 """The rows of a campaign on disk, in a Zarr group that any Zarr reader opens.
 
-Every array has one chunk for each work unit.  A chunk appears whole or not at all, and that of `status` is written last: a
-work unit is finished if its status is there.  So a campaign that is killed at any moment has lost nothing that was
-finished, and begins again with what was not.
+Every array has one chunk for each work unit. A chunk is written completely or not at all, and that of `status` is
+written last: a work unit is finished if its status is there. A campaign that is killed at any moment therefore loses no
+finished work, and resumes with the rest.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ HISTORY = {"t": ("time",), "q": ("time", "coordinate"), "v": ("time", "speed")}
 
 
 def library() -> Any:
-    """Zarr, which is an extra."""
+    """Import Zarr, which is an extra."""
     try:
         import zarr  # noqa: PLC0415
     except ImportError as error:
@@ -49,20 +49,20 @@ def library() -> Any:
 
 
 class StoreError(LimberError, OSError):
-    """Results that cannot be stored; what was stored before is kept."""
+    """Results cannot be stored; those stored before are kept."""
 
 
 class Store:
-    """A campaign on disk, which this process alone may write."""
+    """A campaign on disk, which only this process may write."""
 
     def __init__(self, path: Path, group: Any, study: Study):
         self.path, self._group, self.study = path, group, study
         self._shapes: Shapes | None = None
 
     def load(self, table: Table) -> list[int]:
-        """Put all finished rows into a table; returns their work units.
+        """Put all finished rows into a table, and return their work units.
 
-        Units whose results are damaged or gone are not among them, so that they run again.
+        Units whose results are damaged or missing are not returned, so they run again.
         """
         status, lost = self._readable("status")
         finished = np.isin(status, [STATUS.index(x) for x in ("finished", "stopped")])
@@ -168,7 +168,7 @@ class Store:
             raise _damaged(self.path, f"{name!r} cannot be opened") from error
 
     def write(self, done: UnitRows, table: Table) -> None:
-        """Store the rows of a work unit; they count from the last of these lines on."""
+        """Store the rows of a work unit; they count once the last write is complete."""
         cases = self.study.cases(done.unit)
         chosen = slice(cases.start, cases.stop)
         try:
@@ -204,7 +204,7 @@ class Store:
             self._group[f"history_{name}"][first : first + len(block)] = block
 
     def _make_arrays(self, shapes: Shapes) -> None:
-        """Make the arrays of quantities and histories, anew if a campaign that was killed had begun to."""
+        """Make the arrays of quantities and histories, replacing those that a killed campaign had begun."""
         for i, (name, shape) in enumerate(shapes.values.items()):
             axes = (f"{name}_{k}" for k in range(len(shape)))
             _array(
@@ -259,7 +259,7 @@ def _array(
 
 @contextmanager
 def opened(path: Path, study: Study, restart: bool) -> Iterator[Store]:
-    """The store of a study at a path: made if there is none, gone on with if there is one of the same study."""
+    """Open the store of a study at a path: create it if there is none, or continue one of the same study."""
     zarr = library()
     if restart and path.exists():
         _refuse_strange(path)
@@ -281,12 +281,12 @@ def opened(path: Path, study: Study, restart: bool) -> Iterator[Store]:
 
 
 def _inputs(study: Study) -> dict[str, np.ndarray]:
-    """What a store has for every case before it runs: its seed, and the values of the variables."""
+    """The entries of a store for every case before it runs: its seed, and the values of the variables."""
     return {"seed": np.array(study.seeds, dtype=np.int64), **study.columns}
 
 
 def _make(zarr: Any, path: Path, study: Study) -> None:
-    """Make an empty store; it appears whole or not at all."""
+    """Make an empty store atomically."""
     part = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -321,7 +321,7 @@ def _damaged(path: Path, what: str) -> FileError:
 
 
 def _refuse_strange(path: Path) -> None:
-    """Refuse a path that is not a campaign."""
+    """Reject a path that is not a campaign."""
     zarr = library()
     try:
         kind = zarr.open_group(str(path), mode="r").attrs.get("kind")
@@ -338,7 +338,7 @@ _holding = threading.Lock()
 
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """Keep other campaigns from writing to a store; a process that is killed lets go of it."""
+    """Prevent other campaigns from writing to a store; a killed process releases it."""
     place = path.resolve()
     with _holding:
         if place in _held:
@@ -353,7 +353,7 @@ def _locked(path: Path) -> Iterator[None]:
 
 @contextmanager
 def _locked_file(path: Path) -> Iterator[None]:
-    """Keep other processes from writing to a store."""
+    """Prevent other processes from writing to a store."""
     try:
         import fcntl  # noqa: PLC0415
     except ImportError:  # not on Windows

@@ -1,4 +1,4 @@
-"""Studies: a simulation or a function, what varies in it, how cases are chosen and what is kept of them."""
+"""Studies: a simulation or a function, what varies in it, how cases are sampled and what is kept of them."""
 
 from __future__ import annotations
 
@@ -52,15 +52,15 @@ ENGINES = ("general", "generated", "cuda")
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """What a campaign is to do; nothing has run yet.
+    """The definition of a campaign; nothing has run yet.
 
     name : text.
-    variables, sample, seed : what is drawn and how.
+    variables, sample, seed : what is sampled, and how.
     values : {variable: one value for each case}.
-    quantities : what is kept; of a function that returns numbers by name, empty.
-    unit : cases of a work unit, which one process runs and whose results are stored together.
-    record : what decides the numbers, as JSON.
-    file, flags : the study file, if it came from one, and what was given on the command line besides.
+    quantities : what is kept; empty for a function that returns numbers by name.
+    unit : the number of cases in a work unit, which one process runs and whose results are stored together.
+    record : everything that determines the numbers, as JSON.
+    file, flags : the study file, if there is one, and the additional arguments of the command line.
     """
 
     name: str
@@ -85,7 +85,7 @@ class Study:
 
     @property
     def seeds(self) -> Sequence[int]:
-        """One for each case."""
+        """The seeds, one for each case."""
         return self.runs.seeds
 
     @cached_property
@@ -95,7 +95,7 @@ class Study:
 
     @property
     def units(self) -> int:
-        """How many work units there are."""
+        """The number of work units."""
         return -(-len(self) // self.unit)
 
     def cases(self, unit: int) -> range:
@@ -103,7 +103,7 @@ class Study:
         return range(unit * self.unit, min((unit + 1) * self.unit, len(self)))
 
     def number(self, case: Any) -> int:
-        """The number of a case, checked."""
+        """Check the number of a case."""
         n = integer(case)
         if n is None or not 0 <= n < len(self):
             raise ArgumentValueError(
@@ -117,11 +117,11 @@ class Study:
         return {name: x[n] for name, x in self.values.items()}
 
     def result(self, case: int) -> Any:
-        """Run one case by itself: its `Result`, the same as in the campaign to the bit."""
+        """Run one case alone and return its `Result`, identical to that of the campaign to the bit."""
         return self.runs.result(self.number(case))
 
     def command(self, case: int) -> str:
-        """The command, or the line of Python, that runs one case by itself."""
+        """The command, or the line of Python, that runs one case alone."""
         n = self.number(case)
         if self.file is not None:
             return shlex.join(["limber", "campaign", str(self.file), *self.flags, "--case", str(n)])
@@ -136,7 +136,7 @@ class Study:
 
     @property
     def single_variables(self) -> list[str]:
-        """The variables that are one number in every case."""
+        """The scalar variables."""
         return [n for n, x in self.columns.items() if x.dtype != object and x.ndim == 1]
 
 
@@ -166,7 +166,7 @@ def study_of(
     inputs: Sequence[Path] = (),
     flags: tuple[str, ...] = (),
 ) -> Study:
-    """The study of these arguments, see `campaign`."""
+    """Make the study for these arguments; see `campaign`."""
     if engine not in ENGINES:
         raise ArgumentValueError(
             f"engine={shown(engine)} is unknown. {did_you_mean(str(engine), ENGINES)}"
@@ -226,7 +226,7 @@ def study_of(
 
 
 def _refuse_unknown(options: Mapping[str, Any]) -> None:
-    """Refuse arguments that neither `campaign` nor `simulate` has."""
+    """Reject arguments that neither `campaign` nor `simulate` has."""
     known = list(inspect.signature(simulate).parameters)
     for option in options:
         if option not in known:
@@ -303,12 +303,12 @@ def _base(
 
 
 def _beside(file: Path, read: Sequence[Path]) -> list[Path]:
-    """The files that were read besides one whose content is recorded itself."""
+    """The files that were read in addition to one whose content is recorded itself."""
     return [path for path in read if path.resolve() != file.resolve()]
 
 
 def scenario_base(where: Where, data: Any, options: Mapping[str, Any]) -> Base:
-    """The simulation of a scenario's data, found at a place of a file."""
+    """The simulation of a scenario, from its data and the file that they come from."""
     file = where.document.path
     section = validated(ScenarioSection, data, where)
     model = section.built_model(where, file)
@@ -378,7 +378,7 @@ def _target(base: Base, variable: str, what: str, scales: bool, values: Sequence
 
 
 def _with_inline_model(base: Base) -> Base:
-    """The base with the model file, if it names one, written into its data, so that entries of it can change."""
+    """The base with its model file, if it names one, written into its data, so that entries of it can change."""
     given = base.data.get("model") if isinstance(base.data, dict) else None
     name = given.get("file") if isinstance(given, dict) else given
     if not isinstance(name, str):
@@ -397,7 +397,7 @@ def _with_inline_model(base: Base) -> Base:
 
 
 def _refuse_entries(runs: SimulationRuns) -> None:
-    """Refuse entries that no scenario file has, before every case fails by them."""
+    """Reject entries that no scenario file has, before every case fails because of them."""
     entries = runs.entries(0)
     if not entries:
         return

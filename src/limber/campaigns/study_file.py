@@ -1,4 +1,4 @@
-"""Study files: a scenario, what varies in it, how cases are chosen and what is kept of them."""
+"""Study files: a scenario, what varies in it, how cases are sampled and what is kept of them."""
 
 from __future__ import annotations
 
@@ -64,12 +64,12 @@ class SampleSection(Section):
 
     @property
     def method(self) -> str:
-        """Which it is."""
+        """The name of the method."""
         return next(name for name in self.one_of if getattr(self, name) is not None)
 
     @property
     def count(self) -> int | None:
-        """The number of cases, of base points for saltelli; None for those of listed values."""
+        """The number of cases, or of base points for saltelli; None for methods with listed values."""
         return None if self.method in LISTED else getattr(self, self.method)
 
 
@@ -101,11 +101,11 @@ def load_study(
     samples: int | None = None,
     engine: str | None = None,
 ) -> Study:
-    """The study of a file; nothing runs yet.
+    """Load the study of a file, without running it.
 
-    path : of the file; files that it names are looked for beside it.
-    keep : further quantities, functions of a Result for instance.
-    samples, engine : instead of what the file says.
+    path : of the file; files that it names are relative to its folder.
+    keep : further quantities, for instance functions of a Result.
+    samples, engine : override the file.
     """
     with files_read() as inputs:
         document = Document(file_path(path))
@@ -148,7 +148,7 @@ def load_study(
 
 
 def _flags(**given: Any) -> tuple[str, ...]:
-    """Options of the command line that stand over the file."""
+    """Options of the command line that override the file."""
     return tuple(
         x for name, value in given.items() if value is not None for x in (f"--{name}", str(value))
     )

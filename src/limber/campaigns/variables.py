@@ -1,4 +1,4 @@
-"""Variables of a campaign: what is drawn, and what it sets.
+"""Variables of a campaign: what is sampled, and what it sets.
 
 A variable sets a parameter of the model (`System.parameters`), or an entry of the scenario file, by its own name; or it
 sets or scales several of them under a name of its own.
@@ -20,9 +20,9 @@ from limber.errors import ArgumentTypeError, ArgumentValueError
 
 @dataclass(frozen=True, eq=False)
 class Variable:
-    """What is drawn under a name.
+    """A sampled variable.
 
-    sets, scales : what gets the value, and what gets its own value times that.
+    sets, scales : the entries that are set to the value, and those that are multiplied by it.
     """
 
     name: str
@@ -32,7 +32,7 @@ class Variable:
 
     @property
     def record(self) -> dict[str, Any]:
-        """The variable as a file would write it."""
+        """The variable in the form used in files."""
         return {
             **self.distribution.record,
             **({"sets": list(self.sets)} if self.sets not in ((), (self.name,)) else {}),
@@ -70,7 +70,9 @@ def _names(name: str, key: str, given: Any) -> tuple[str, ...]:
 
 
 def column(values: list[Any]) -> np.ndarray:
-    """The values of a variable in all cases as an array: numbers (cases, ...), or text, as JSON where it is not text."""
+    """The values of a variable in all cases as an array: numbers (cases, ...), or text; other values are written as
+    JSON.
+    """
     plain = all(not isinstance(x, bool | str | Mapping) for x in values)
     if plain:
         try:

@@ -34,7 +34,7 @@ KILLED = (
 
 
 class ClusterError(LimberError, RuntimeError):
-    """The Dask cluster is not there, or no longer; what was stored is kept."""
+    """The Dask cluster cannot be reached, or is gone; stored results are kept."""
 
 
 def here(runs: Runs, units: Sequence[Unit]) -> Iterator[UnitRows]:
@@ -44,10 +44,10 @@ def here(runs: Runs, units: Sequence[Unit]) -> Iterator[UnitRows]:
 
 
 def in_processes(runs: Runs, units: Sequence[Unit], processes: int) -> Iterator[UnitRows]:
-    """Rows from other processes, as they come.
+    """Rows from other processes, as they finish.
 
-    If one of them is killed, the units that were running are tried again one at a time; a case that ends its process
-    once more when it runs alone is a failed row.
+    If a process is killed, the units that were running are tried again one at a time; a case that kills its process
+    again when it runs alone becomes a failed row.
     """
     left = dict(units)
     while left:
@@ -106,7 +106,7 @@ def _from_pool(
 
 
 def _alone(runs: Runs, unit: Unit) -> UnitRows | None:
-    """The rows of a unit from a process of its own; None if it was killed."""
+    """The rows of a unit from a separate process; None if it was killed."""
     ((_, rows),) = _from_pool(runs, [unit], 1)
     return rows
 
@@ -131,7 +131,7 @@ _runs: Runs | None = None
 
 
 def _begin(runs: Runs, parent: int) -> None:
-    """Prepare a process; Ctrl-C is for the one that started it, and it ends when that one does."""
+    """Prepare a process; Ctrl-C is handled by its parent, and it ends with its parent."""
     global _runs  # noqa: PLW0603 (one for each process)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -152,7 +152,7 @@ def _in_worker(unit: Unit) -> UnitRows:
 
 
 def on_dask(runs: Runs, units: Sequence[Unit], client: Any) -> Iterator[UnitRows]:
-    """Rows from the workers of a Dask cluster, as they come."""
+    """Rows from the workers of a Dask cluster, as they finish."""
     from distributed import CancelledError, KilledWorker, as_completed  # noqa: PLC0415
 
     try:
@@ -189,7 +189,7 @@ def _on_cluster(runs: Runs, unit: Unit) -> UnitRows:
 
 
 def dask_client(scheduler: Any) -> tuple[Any, bool]:
-    """The client of a cluster, and whether it was made here.
+    """The client of a cluster, and whether it was created here.
 
     scheduler : the address of a Dask scheduler, a client, a cluster, or True for a cluster on this machine.
     """

@@ -1,4 +1,4 @@
-"""The command line, `limber`: one file a command."""
+"""The command line, `limber`: one file per command."""
 
 from limber.cli.app import app
 

@@ -1,4 +1,4 @@
-"""The program `limber`: its commands and what it says of itself."""
+"""The program `limber`: its commands and its help text."""
 
 from __future__ import annotations
 
@@ -41,40 +41,40 @@ HELP = """Dynamics of flexible multibody systems.
   limber simulate examples/canadarm_slew.yaml --out out --plots
   limber view examples/canadarm.yaml
 
-Models and scenarios are YAML files; `limber schema` prints what they may hold.
-A model may be a URDF, SDF or MJCF file as well. Units are SI, angles are in radians.
+Models and scenarios are YAML files; `limber schema` prints their JSON schemas.
+A model can also be a URDF, SDF or MJCF file. Units are SI, and angles are in radians.
 
-Every command but demo, examples, compare and view takes [bold]--json[/bold]: one JSON object on standard output.
-Messages go to standard error.
+Every command except demo, examples, compare and view accepts [bold]--json[/bold], which prints one JSON object
+on standard output. Messages go to standard error.
 
 [bold]Exit codes[/bold]
 
     0  all went well
-    1  this machine lacks something: a compiler, a library, a place to write
-    2  the command was used wrongly
-    3  a file, or the model in it, is wrong: the message says where
-    4  the simulation failed; what it computed is written all the same
-  130  interrupted (Ctrl-C, kill); a simulation writes what it has
+    1  this machine lacks something, such as a compiler, a library or a writable folder
+    2  the command line is wrong
+    3  a file, or the model in it, is invalid; the message says where
+    4  the simulation failed; its results so far are still written
+  130  interrupted (Ctrl-C, kill); a simulation writes its results so far
 """
 
 
 def flowed(text: str | None) -> str:
-    """A help text whose paragraphs are one line each, for the terminal to break; indented lines stay."""
+    """Put each paragraph of a help text on one line, for the terminal to wrap; indented paragraphs stay as they are."""
     paragraphs = cleandoc(text or "").split("\n\n")
     return "\n\n".join(p if p[:1] == " " else " ".join(p.split("\n")) for p in paragraphs)
 
 
 class Program(TyperGroup):
-    """The commands behind their program; what cannot be read of a command line ends it with JSON if asked."""
+    """The group of commands. Errors in a command line are reported in JSON if --json is given."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read what comes before the command."""
+        """Parse the arguments before the command."""
         ctx.meta[JSON] = JSON in args
         with readable(ctx.meta[JSON]):
             return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
-        """Read the command and what comes after it, and run it."""
+        """Parse the command and its arguments, and run it."""
         with readable(ctx.meta[JSON]):
             return super().invoke(ctx)
 
@@ -101,7 +101,7 @@ def main(
         bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)
     ] = False,
 ) -> None:
-    """What comes before the command."""
+    """Handle the options before the command."""
 
 
 COMMANDS: tuple[Callable[..., Any], ...] = (

@@ -1,4 +1,4 @@
-"""`limber bench`: how fast Limber is on this machine."""
+"""`limber bench`: measures the speed of Limber on this machine."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ SECONDS, BATCH = 0.25, 4096
 
 
 def bench(json: Json = False, debug: Debug = False) -> None:
-    """Measure forward dynamics and simulation on this machine; some ten seconds once all is compiled.
+    """Measure forward dynamics and simulation on this machine; takes about ten seconds once everything is compiled.
 
-    The flexible Canadarm (3 links, 12 modes, 15 freedoms) one state at a time, in batches on all cores and
-    in generated C; chains of flexible links, whose time per link should stay the same; the slew of the arm
-    over 10 s against real time.
+    The cases are: the flexible Canadarm (3 links, 12 modes, 15 degrees of freedom), one state at a time, in batches on
+    all cores and in generated C; chains of flexible links, whose time per link should be constant; and the slew of the
+    arm over 10 s, compared with real time.
 
       limber bench --json > bench.json
     """

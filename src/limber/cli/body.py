@@ -1,4 +1,4 @@
-"""`limber body`: how far to trust a flexible body."""
+"""`limber body`: reduces a structure to a flexible body and reports how far to trust it."""
 
 from __future__ import annotations
 
@@ -39,42 +39,52 @@ def body(
     ],
     which: Annotated[
         str | None,
-        typer.Option("--body", metavar="NAME", help="The body of a model.", show_default=False),
+        typer.Option(
+            "--body", metavar="NAME", help="Which body of the model to report.", show_default=False
+        ),
     ] = None,
     clamped: Annotated[
         list[str] | None,
         _option(
-            "A node or group (a node set) that is held, or a plane of nodes: x=0, x=min, x=max; may be repeated.",
+            "A node or group (a node set) to clamp, or a plane of nodes: x=0, x=min, x=max; may be repeated.",
             _NODE,
         ),
     ] = None,
     pinned: Annotated[
-        list[str] | None, _option("A node whose displacements are held; may be repeated.", _NODE)
+        list[str] | None,
+        _option(
+            "A node whose displacements are fixed but not its rotations; may be repeated.", _NODE
+        ),
     ] = None,
     interface: Annotated[
         list[str] | None,
         _option(
-            "A node or group where other bodies or forces act; a group becomes one node; may be repeated.",
+            "A node or group where other bodies attach or forces act; a group becomes one node; may be repeated.",
             _NODE,
         ),
     ] = None,
     nodes: Annotated[
         list[str] | None,
         _option(
-            "A node or group to keep beside those, or all; may be repeated.",
+            "A further node or group to keep, or all; may be repeated.",
             _NODE,
             _STRUCTURE,
             "--node",
         ),
     ] = None,
     modes: Annotated[
-        int | None, _option("The lowest N normal modes; 10 unless given.", "N")
+        int | None, _option("Keep the N lowest normal modes; 10 by default.", "N")
     ] = None,
     band: Annotated[
-        tuple[float, float] | None, _option("Normal modes between two frequencies, Hz.", "LOW HIGH")
+        tuple[float, float] | None,
+        _option("Keep the normal modes between two frequencies, Hz.", "LOW HIGH"),
     ] = None,
     effective_mass: Annotated[
-        float | None, _option("As many modes as have this part of the mass in x, y and z.", "PART")
+        float | None,
+        _option(
+            "Keep as many modes as it takes to reach this fraction of the mass in x, y and z.",
+            "PART",
+        ),
     ] = None,
     method: Annotated[
         str | None, _option("normal, static-correction or craig-bampton.", "METHOD")
@@ -82,21 +92,21 @@ def body(
     load: Annotated[
         list[str] | None,
         _option(
-            "What a node carries, for the shapes and the comparison: NODE=MASS[,INERTIA]; may be repeated.",
+            "Mass attached to a node, for the mode shapes and the comparison: NODE=MASS[,INERTIA]; may be repeated.",
             "LOAD",
         ),
     ] = None,
     patch: Annotated[
         list[str] | None,
         _option(
-            "The nodes that move a node of a solid: NODE:NODES, names or x=max; may be repeated.",
+            "The nodes of a solid that a node moves with: NODE:NODES, names or x=max; may be repeated.",
             "PATCH",
         ),
     ] = None,
     origin: Annotated[
         str | None,
         _option(
-            "Origin of the body frame: a node, a group or a point X,Y,Z; the first clamped node or group unless given.",
+            "Origin of the body frame: a node, a group or a point X,Y,Z; by default the first clamped node or group.",
             "POINT",
         ),
     ] = None,
@@ -104,7 +114,7 @@ def body(
     geometric_stiffening: Annotated[
         bool,
         _option(
-            "Loads stiffen or soften the body: solids of CalculiX and Abaqus decks.",
+            "Let loads stiffen or soften the body; for solids of CalculiX and Abaqus decks.",
             None,
             _STRUCTURE,
             "--geometric-stiffening",
@@ -112,7 +122,7 @@ def body(
     ] = False,
     units: Annotated[
         str | None,
-        _option("Of the file: m-kg, mm-t, mm-kg, in-slinch or ft-slug.", "UNITS", _FILES),
+        _option("Units of the file: m-kg, mm-t, mm-kg, in-slinch or ft-slug.", "UNITS", _FILES),
     ] = None,
     mass: Annotated[
         Path | None, _option("The mass matrix, if FILE is a stiffness matrix .mtx.", "MTX", _FILES)
@@ -120,7 +130,7 @@ def body(
     table_of_nodes: Annotated[
         Path | None,
         _option(
-            "The nodes of .mtx matrices: lines `name x y z`, or a deck .inp; of a CalculiX job, another .inp or .frd.",
+            "The nodes of .mtx matrices: lines `name x y z`, or an .inp deck; for a CalculiX job, another .inp or .frd file.",
             "TABLE",
             _FILES,
             "--table",
@@ -128,18 +138,18 @@ def body(
     ] = None,
     matrices: Annotated[
         Path | None,
-        _option("The matrices of a Nastran model, if they are not beside FILE.", "OP4", _FILES),
+        _option("The matrices of a Nastran model, if they are not next to FILE.", "OP4", _FILES),
     ] = None,
     matrix_names: Annotated[
         tuple[str, str] | None,
         _option(
-            "The mass and the stiffness matrix of a Nastran model, as MGG KGG.",
+            "Names of the mass and stiffness matrices of a Nastran model, such as MGG KGG.",
             "MASS STIFFNESS",
             _FILES,
         ),
     ] = None,
     name: Annotated[
-        str | None, _option("Of the body; that of the file unless given.", "NAME", _FILES)
+        str | None, _option("Name of the body; by default that of the file.", "NAME", _FILES)
     ] = None,
     plot: Annotated[
         Path | None, typer.Option(metavar="PNG", help="Write a picture (.png, .svg or .pdf).")
@@ -151,18 +161,18 @@ def body(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Write the body, exactly: .yaml, a model of it alone, or .npz, for model files.",
+            help="Write the body exactly: .yaml is a model of this body alone, .npz is for use in model files.",
         ),
     ] = None,
     json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Reduce a structure to a flexible body, or take one from a file, and say how far to trust it.
+    """Reduce a structure to a flexible body, or read one from a file, and report how far to trust it.
 
-    The tables have mass, centre and inertia; frequencies and effective masses with their sums; the modes of the full
-    structure beside those of the body, with modal assurance (MAC); and deflections under unit forces and moments at
-    interface nodes. Of bodies without a structure, those of models and of Standard Input Data, only their own
-    properties are known; beams are compared with beam theory.
+    The tables list mass, centre of mass and inertia; frequencies and effective masses with their sums; the modes of the
+    full structure and of the body side by side, with the modal assurance criterion (MAC); and deflections under unit
+    forces and moments at interface nodes. For bodies without a structure (those of models and of Standard Input Data)
+    only the properties of the body itself are known; beams are compared with beam theory.
 
       limber body boom.npz --clamped root --interface tip --modes 6 --method craig-bampton
       limber body job.inp --units mm-t --clamped x=min --interface 12 --patch 12:x=max --plot body.png
@@ -205,7 +215,7 @@ def body(
 
 
 def _outputs(plot: Path | None, html: Path | None, save: Path | None) -> list[tuple[str, Path]]:
-    """What will be written, refused before the work if it cannot be."""
+    """List the files to write; raise an error before the work starts if one of them cannot be written."""
     given = (
         ("--plot", plot, (".png", ".svg", ".pdf")),
         ("--html", html, (".html", ".htm")),
@@ -226,7 +236,7 @@ def _outputs(plot: Path | None, html: Path | None, save: Path | None) -> list[tu
 
 
 def described(report: Any) -> dict[str, Any]:
-    """A report for --json."""
+    """Convert a report for --json."""
     c = report.comparison
     full = None
     if c is not None:
@@ -264,7 +274,7 @@ def described(report: Any) -> dict[str, Any]:
 
 
 def _show(report: Any) -> None:
-    """The tables of a report, and what to heed."""
+    """Print the tables and notes of a report."""
     from limber.structures import report_text as rows  # noqa: PLC0415 (sparse matrices)
 
     made = [

@@ -1,4 +1,4 @@
-"""`limber campaign`: many cases of a scenario, drawn from distributions."""
+"""`limber campaign`: many cases of a scenario, sampled from distributions."""
 
 from __future__ import annotations
 
@@ -39,22 +39,22 @@ def campaign(
     ] = Path("out"),
     case: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Run this case alone, and print it.", show_default=False),
+        typer.Option(metavar="N", help="Run only this case, and print it.", show_default=False),
     ] = None,
     samples: Annotated[
         int | None,
         typer.Option(
-            metavar="N", help="Number of cases, instead of the file's.", min=1, show_default=False
+            metavar="N", help="Number of cases; overrides the file.", min=1, show_default=False
         ),
     ] = None,
     engine: Annotated[
         Engine | None,
-        typer.Option(help="Which code runs the cases, instead of the file's.", show_default=False),
+        typer.Option(help="Code that runs the cases; overrides the file.", show_default=False),
     ] = None,
     processes: Annotated[
         int | None,
         typer.Option(
-            metavar="N", help="Processes that run cases; one a core by default.", min=1, show_default=False
+            metavar="N", help="Number of processes that run cases; one per core by default.", min=1, show_default=False
         ),
     ] = None,
     scheduler: Annotated[
@@ -66,23 +66,23 @@ def campaign(
         ),
     ] = None,
     dask: Annotated[
-        bool, typer.Option("--dask", help="Run the cases on a Dask cluster of this machine.")
+        bool, typer.Option("--dask", help="Run the cases on a Dask cluster on this machine.")
     ] = False,
     restart: Annotated[
-        bool, typer.Option("--restart", help="Remove stored results, and start anew.")
+        bool, typer.Option("--restart", help="Remove the stored results and start again.")
     ] = False,
     report: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.html", help="With --case: write a page with the motion.", show_default=False),
+        typer.Option(metavar="FILE.html", help="With --case, write an HTML page with the motion.", show_default=False),
     ] = None,
     json: Json = False,
     debug: Debug = False,
 ) -> None:  # fmt: skip
-    """Run a study: many cases of a scenario, drawn from distributions, on all cores.
+    """Run a study: many cases of a scenario, sampled from distributions, on all cores.
 
-    Results are stored as they finish, in NAME.zarr. A campaign that was killed or interrupted goes on where it was when
-    the same command is given again; one whose study was changed is refused. NAME.html has distributions, scatter
-    matrix, worst cases and sensitivities. A case that fails is a row that says why.
+    Results are stored in NAME.zarr as they finish. A campaign that was killed or interrupted continues where it stopped
+    when you give the same command again. It is rejected if the study has changed. NAME.html shows distributions, a
+    scatter matrix, the worst cases and sensitivities. A case that fails becomes a row that says why.
 
       limber campaign examples/canadarm_campaign.yaml --samples 50
       limber campaign examples/canadarm_campaign.yaml --samples 50 --case 24 --report case24.html
@@ -205,7 +205,7 @@ def _tables(done: Campaign) -> list[Table]:
 
 
 def _sensitivities(done: Campaign) -> Table:
-    """What each quantity depends on; the numbers are those of `Campaign.sensitivity`."""
+    """The sensitivities of each quantity, as `Campaign.sensitivity` returns them."""
     found = [done.sensitivity(name) for name in done.numbers]
     kind = found[0].kind if found else "sensitivity"
     made = table(kind[0].upper() + kind[1:], "quantity", *(found[0].variables if found else ()))

@@ -1,4 +1,4 @@
-"""What `limber simulate` is to do: a file's scenario or model, with the options of the command over it."""
+"""The simulation that `limber simulate` runs: a scenario or model with the options of the command applied."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MAX_ROWS = 10_000_000
 
 @dataclass(frozen=True)
 class Options:
-    """Options of the command that stand over what the file says; None where they were not given."""
+    """Options of the command, which override the file; None where they were not given."""
 
     duration: float | None = None
     every: float | None = None
@@ -57,8 +57,9 @@ class Case:
 
     @property
     def reference(self) -> Any:
-        """The joint paths as a function of time that gives the joint coordinates of all bodies; None if
-        some have none."""
+        """The joint paths as a function of time that returns the joint coordinates of all bodies; None if some bodies
+        have no path.
+        """
         joints = self.system.joints
         moving = [name for name in self.system.layout if joints[name].nq]
         if any(name not in self.paths or joints[name].nq != 1 for name in moving):
@@ -67,7 +68,7 @@ class Case:
 
 
 def prepared(subject: Subject, options: Options) -> Case:
-    """The case of a file and options."""
+    """Combine a file and the options into a case."""
     scenario, s = subject.scenario, subject.system
     if scenario is None:
         if options.duration is None:
@@ -106,7 +107,7 @@ def prepared(subject: Subject, options: Options) -> Case:
 
 
 def numbers(given: Sequence[str]) -> dict[str, Any]:
-    """Parameters by name, from texts such as "link1.EI=1e4" and "gravity=0,0,-9.81"."""
+    """Parse parameters by name from texts such as "link1.EI=1e4" and "gravity=0,0,-9.81"."""
     found: dict[str, Any] = {}
     for text in given:
         name, equals, value = text.partition("=")
@@ -125,7 +126,7 @@ def numbers(given: Sequence[str]) -> dict[str, Any]:
 
 
 def _times(duration: float, every: float | None) -> Array:
-    """Output times, the last at the end."""
+    """Output times, with the last at the end of the run."""
     if every is None:
         return np.linspace(0.0, duration, ROWS)
     if duration / every > MAX_ROWS:
@@ -137,7 +138,7 @@ def _times(duration: float, every: float | None) -> Array:
 
 
 def _scenario_times(scenario: Any, duration: float, every: float | None) -> Array:
-    """Output times of a scenario, carried on or cut where the duration is another."""
+    """Output times of a scenario, extended or cut off if the duration differs."""
     times = scenario.times
     if every is not None or times is None:
         return _times(duration, scenario.every if every is None else every)
@@ -149,7 +150,7 @@ def _scenario_times(scenario: Any, duration: float, every: float | None) -> Arra
 
 
 def _rigid(case: Case, subject: Subject) -> Case:
-    """The same with the modes removed."""
+    """Remove the modes from a case."""
     from limber.scenarios.events import on_system  # noqa: PLC0415 (keeps `limber --help` quick)
 
     flexible = case.system

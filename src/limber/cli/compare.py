@@ -1,4 +1,6 @@
-"""`limber compare`: every controller on the Canadarm, a two-link flexible arm, a spacecraft, and two arms with one object."""
+"""`limber compare`: every controller on the Canadarm, a two-link flexible arm, a spacecraft and two arms with one
+object.
+"""
 
 from __future__ import annotations
 
@@ -15,24 +17,26 @@ from limber.errors import ArgumentValueError
 
 def compare(
     plant: Annotated[
-        list[str] | None, typer.Argument(help="canadarm, two-link, spacecraft, two-arms; all of them unless given.")
+        list[str] | None, typer.Argument(help="canadarm, two-link, spacecraft or two-arms; all of them by default.")
     ] = None,
     only: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="A controller by its name, again for more of them.")
+        list[str] | None, typer.Option(metavar="NAME", help="Run only this controller; may be repeated.")
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder for the pictures.")] = Path("out"),
     page: Annotated[
         Path | None,
-        typer.Option(metavar="MD", help="A page whose tables are replaced, between <!-- table of PLANT --> and <!-- end of PLANT -->."),
+        typer.Option(metavar="MD", help="Replace the tables in this page, between <!-- table of PLANT --> and <!-- end of PLANT -->."),
     ] = None,
     tune: Annotated[
-        bool, typer.Option("--tune", help="Try settings of each controller and print what they give, instead; this takes an hour.")
+        bool, typer.Option("--tune", help="Instead, try several settings of each controller and print the results; this takes an hour.")
     ] = False,
     debug: Debug = False,
 ) -> None:  # fmt: skip
-    """Run every controller on four plants, and tell settling time, residual vibration, peak torque, energy and computing time.
+    """Run every controller on four plants; print settling time, residual vibration, peak torque, energy and computing
+    time.
 
-    Each runs on the plant that it knows, and on one with other stiffnesses and masses. One run takes seconds to a minute. For instance
+    Each controller runs on the plant that it was designed for, and on one with different stiffnesses and masses. One
+    run takes seconds to a minute. Examples:
 
       limber compare
       limber compare two-link --only PD --only "patent, impedance"
@@ -83,7 +87,7 @@ def compare(
 
 
 def _tune(comparison: Any, pictures: Any, plant: Any, only: list[str] | None) -> None:
-    """All settings of each controller that are tried, with what they give; the best first."""
+    """Print every setting that is tried for each controller and its results, the best first."""
     for name in only or plant.entries:
         trials = comparison.tune(
             plant, name, lambda x: typer.echo(f"{plant.name}: {name} {x.settings}", err=True)  # noqa: B023

@@ -1,4 +1,4 @@
-"""`limber examples`."""
+"""`limber examples`: lists and runs the examples."""
 
 from __future__ import annotations
 
@@ -23,9 +23,7 @@ def examples(
     out: Annotated[Path, typer.Option(help="Folder for the picture and the report.")] = Path("out"),
     debug: Debug = False,
 ) -> None:
-    """List the examples, or run one of them: what it found, a picture and an HTML report.
-
-    For instance
+    """List the examples, or run one of them: it prints its results and writes a picture and an HTML report.
 
       limber examples
       limber examples scissor_boom --out out
@@ -50,7 +48,7 @@ def examples(
 
 
 def folder() -> Path:
-    """Where the examples are: inside the package if it is installed, beside its sources otherwise."""
+    """The folder of the examples: inside the package if it is installed, otherwise next to its sources."""
     package = Path(limber.__file__).parent
     for place in (package / "examples", package.parents[1] / "examples"):
         if place.is_dir():
@@ -61,7 +59,7 @@ def folder() -> Path:
 
 
 def loaded(path: Path) -> ModuleType:
-    """An example as a module."""
+    """Load an example as a module."""
     name = f"limber_example_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None

@@ -1,4 +1,4 @@
-"""Exit codes, and errors as a user should see them: a message, not a traceback."""
+"""Exit codes, and user-friendly errors: a message, not a traceback."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The flexible body that `limber body` is about: one of a model, one of a file, or the reduction of a structure."""
+"""The flexible body for `limber body`: one of a model, one from a file, or the reduction of a structure."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def flexible_body(file: Path, wanted: str | None, reading: Reading, reducing: Re
 
 
 def _refuse(what: str, reading: Reading, reducing: Reducing) -> None:
-    """Refuse options that a file has no use for."""
+    """Reject options that do not apply to a file."""
     for options in (reading, reducing):
         for field in fields(options):
             if getattr(options, field.name) not in (None, (), []):
@@ -128,7 +128,7 @@ def _of_model(file: Path, wanted: str | None) -> Found:
 
 
 def _is_structure(file: Path) -> bool:
-    """Whether an .npz is one of `write_structure`; whatever is wrong with a file is said by its reader."""
+    """Whether an .npz was written by `write_structure`; errors in a file are reported by its reader."""
     try:
         with zipfile.ZipFile(file) as archive:
             return "stiffness.npy" not in archive.namelist()

@@ -1,4 +1,4 @@
-"""`limber fmu`: a model as a functional mock-up unit for other simulation tools."""
+"""`limber fmu`: exports a model as a functional mock-up unit for other simulation tools."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ def fmu(
         Path | None,
         typer.Option(
             metavar="FMU",
-            help="The file to write; the name of FILE with .fmu, in this folder, by default.",
+            help="The file to write; by default FILE with the ending .fmu, in the current folder.",
             show_default=False,
         ),
     ] = None,
-    fmi: Annotated[Version, typer.Option(help="The version of FMI.")] = Version.three,
+    fmi: Annotated[Version, typer.Option(help="Version of FMI.")] = Version.three,
     parameters: Annotated[
         list[str] | None,
         typer.Option(
             "--parameter",
             metavar="NAME",
-            help="A number that can be set, such as link1.EI, or a pattern such as '*.mass'; repeated. "
-            "By default masses, stiffnesses of beams and the physics of joints; none for no parameters.",
+            help="A number that can be set in the FMU, such as link1.EI, or a pattern such as '*.mass'; may be repeated. "
+            "By default masses, beam stiffnesses and joint physics; `none` for no parameters.",
             show_default=False,
         ),
     ] = None,
@@ -48,7 +48,7 @@ def fmu(
         typer.Option(
             "--node",
             metavar="NODE",
-            help=r'Its pose and velocity are outputs: link3, or "\[link3, tip]"; repeated.',
+            help=r'A node whose pose and velocity are outputs: link3, or "\[link3, tip]"; may be repeated.',
             show_default=False,
         ),
     ] = None,
@@ -57,7 +57,7 @@ def fmu(
         typer.Option(
             "--force",
             metavar="NODE",
-            help="Force and moment there are inputs; as --node.",
+            help="A node where a force and a moment are inputs; written as for --node.",
             show_default=False,
         ),
     ] = None,
@@ -70,8 +70,9 @@ def fmu(
 ) -> None:
     """Write a model as a functional mock-up unit (FMU), for model exchange and co-simulation.
 
-    Inputs are the torques and forces of the joints, outputs their coordinates and speeds and the energies. The FMU has C sources and
-    the binary for this platform; it needs neither Python nor Limber. Of a scenario it has the model and the initial state.
+    The inputs are the joint torques and forces. The outputs are the joint coordinates and speeds and the energies. The
+    FMU contains C sources and the binary for this platform; it needs neither Python nor Limber. From a scenario it
+    takes the model and the initial state.
 
       limber fmu examples/canadarm.yaml --node "[link3, tip]"
       limber fmu examples/canadarm_slew.yaml --fmi 2 --parameter "*.EI" --out slew.fmu
@@ -107,5 +108,5 @@ def fmu(
 
 
 def _ends(given: list | None) -> list:
-    """Nodes from the command line, as `exchange.fmu` takes them."""
+    """Convert nodes from the command line to the form that `exchange.fmu` accepts."""
     return [x if isinstance(x, str) else tuple(x) for x in given or []]

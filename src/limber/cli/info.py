@@ -1,4 +1,4 @@
-"""`limber info`: what is in a file."""
+"""`limber info`: prints the contents of a file."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from limber.trajectories import Hold
 
 
 def info(file: File, lenient: Lenient = False, json: Json = False, debug: Debug = False) -> None:
-    """Say what is in a model, scenario, URDF, MJCF or SDF file: bodies, joints and their physics, masses, modes, sizes, closures.
+    """Print the contents of a model, scenario, URDF, MJCF or SDF file: bodies, joints and their physics, masses, modes,
+    sizes, closures.
 
-    Of a scenario also its duration, torques, external forces, prescribed motions and outputs. Reading a file is checking it: the exit code is 3
-    if something in it is wrong.
+    For a scenario it also prints the duration, torques, external forces, prescribed motions and outputs. Reading a file
+    checks it: the exit code is 3 if something in it is wrong.
 
       limber info examples/canadarm.yaml
       limber info examples/free_floating.yaml --json
@@ -95,7 +96,7 @@ def torque_kind(subject: Subject) -> str:
 
 
 def _wrench(key: tuple[str, str | int | None], wrench: Any) -> dict[str, Any]:
-    """A force from outside: where, and either its wrench or the largest of each part of its table."""
+    """An external force: where it acts, and either its wrench or the maximum of each component of its table."""
     tabled = isinstance(wrench, TorqueTable)
     values = np.abs(wrench.tau).max(axis=0) if tabled else wrench
     return {
@@ -107,7 +108,7 @@ def _wrench(key: tuple[str, str | int | None], wrench: Any) -> dict[str, Any]:
 
 
 def _external(wrench: dict[str, Any]) -> str:
-    """A force from outside, in words."""
+    """An external force, in words."""
     where = wrench["body"] if wrench["node"] is None else f"{wrench['body']}, {wrench['node']}"
     constant = wrench["kind"] == "constant"
     moment, force = np.split(np.asarray(wrench["wrench" if constant else "largest"]), 2)
@@ -156,7 +157,7 @@ def _closure(s: System, closure: Closure | Relation) -> dict[str, Any]:
 
 
 def _end(s: System, end: End) -> dict[str, Any]:
-    """An end of a closure; `node` is None for the frame of the body, and `offset` a place for the world."""
+    """An end of a closure; `node` is None for the body frame, and `offset` is a point if the body is the world."""
     node = None if end.node is None else s.bodies[end.body].node_set.names[end.node]
     return {"body": end.body, "node": node, "offset": end.offset, "rotation": end.rotation}
 
@@ -233,7 +234,7 @@ def _place(end: dict[str, Any]) -> str:
 
 
 def _sum(relation: dict[str, Any]) -> str:
-    """A relation as a formula of the joints of bodies."""
+    """A relation as a formula in the joints of bodies."""
     parts = []
     for term in relation["terms"]:
         index = f"[{term['coordinate']}]" if term["coordinate"] else ""
@@ -251,7 +252,7 @@ def _physics(bodies: list[dict[str, Any]]):
 
 
 def _cell(values: list | None) -> str:
-    """What the speeds of a joint have of one option: one value where all have the same."""
+    """The values of one option for the speeds of a joint; one value if all are equal."""
     if values is None:
         return "-"
     words = [limits_in_words(*x) if isinstance(x, tuple) else f"{x:g}" for x in values]

@@ -1,4 +1,4 @@
-"""`limber linearize`: a linear model of a system, its poles, a Bode plot, a file of its matrices."""
+"""`limber linearize`: makes a linear model of a system; prints its poles, draws a Bode plot, writes its matrices."""
 
 from __future__ import annotations
 
@@ -30,27 +30,31 @@ def linearize(
         str,
         typer.Option(
             metavar="STATE",
-            help="start: the initial state of a scenario or the neutral one of a model; equilibrium: the one found from there, under the "
-            "torques of the scenario, or with joints held that a controller holds; or a time in s, to which the scenario is simulated.",
+            help="start: the initial state of a scenario or the neutral state of a model; equilibrium: the equilibrium near that state, under the "
+            "torques of the scenario, or with the joints fixed that a controller holds; or a time in s, up to which the scenario is simulated.",
         ),
     ] = "start",
     inputs: Annotated[
         list[str] | None,
         typer.Option(
-            "--input", metavar="INPUT", help=r'As in Python: link1, or "\[force, link1, tip, y]".'
+            "--input",
+            metavar="INPUT",
+            help=r'An input, as in Python: link1, or "\[force, link1, tip, y]"; may be repeated.',
         ),
     ] = None,
     outputs: Annotated[
         list[str] | None,
         typer.Option(
-            "--output", metavar="OUTPUT", help=r'link1, or "\[position, link1, tip, y]"; repeated.'
+            "--output",
+            metavar="OUTPUT",
+            help=r'An output: link1, or "\[position, link1, tip, y]"; may be repeated.',
         ),
     ] = None,
     bode: Annotated[
         Path | None, typer.Option(metavar="PNG", help="Write a Bode plot (.png, .svg or .pdf).")
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="NPZ", help="Write A, B, C, D and the names (.npz).")
+        Path | None, typer.Option(metavar="NPZ", help="Write A, B, C, D and their names (.npz).")
     ] = None,
     lenient: Lenient = False,
     json: Json = False,
@@ -58,10 +62,11 @@ def linearize(
 ) -> None:
     """Linearize a model or a scenario, and print its poles as frequencies (Hz) and damping ratios.
 
-    The state is that of --at; a note says where it is not an equilibrium. Inputs are names of bodies, whose joints have torques, or lists that begin with a kind:
-    torque, mode_force, force, moment, motion. Outputs are names of bodies, for the coordinates of their joints, or lists
-    with kinds such as position, rotation, velocity, acceleration, deflection, strain, joint_force. All torques and all
-    states are taken unless some are named; both options may be repeated.
+    --at chooses the state; a note says where it is not an equilibrium. An input is the name of a body, for the torques
+    of its joint, or a list that begins with a kind: torque, mode_force, force, moment, motion. An output is the name of
+    a body, for the coordinates of its joint, or a list that begins with a kind such as position, rotation, velocity,
+    acceleration, deflection, strain or joint_force. By default the inputs are all torques and the outputs are all
+    states. Both options may be repeated.
 
       limber linearize examples/canadarm.yaml
       limber linearize examples/dh_arm.yaml --at equilibrium
@@ -127,7 +132,7 @@ def linearize(
 def _model(
     subject: Subject, at: str, inputs: list | None, outputs: list | None
 ) -> tuple[Any, State]:
-    """The linear model at the state that was asked for, and that state."""
+    """The linear model at the requested state, and that state."""
     from limber.control.linearize import linearize as linear_model  # noqa: PLC0415 (SciPy)
 
     s, case = subject.system, subject.scenario
@@ -200,7 +205,7 @@ def _simulated(subject: Subject, time: float) -> State:
 
 
 def _refuse_many(inputs: int, outputs: int) -> None:
-    """Refuse a Bode plot of more pairs than it can show, in the words of the command line."""
+    """Reject a Bode plot with more pairs than it can show, with a message for the command line."""
     from limber.control.linear_plots import DRAWN  # noqa: PLC0415 (SciPy)
 
     if inputs * outputs > DRAWN:

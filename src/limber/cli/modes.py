@@ -1,4 +1,4 @@
-"""`limber modes`: natural frequencies and damping."""
+"""`limber modes`: prints natural frequencies and damping ratios."""
 
 from __future__ import annotations
 
@@ -26,23 +26,26 @@ def modes(
     file: File,
     locked: Annotated[
         list[str] | None,
-        typer.Option(metavar="BODY", help="A body whose joint does not move; may be repeated."),
+        typer.Option(metavar="BODY", help="A body whose joint is locked; may be repeated."),
     ] = None,
-    all_locked: Annotated[bool, typer.Option("--all-locked", help="No joint moves.")] = False,
+    all_locked: Annotated[bool, typer.Option("--all-locked", help="Lock all joints.")] = False,
     equilibrium: Annotated[
         bool,
         typer.Option(
             "--equilibrium",
-            help="About the equilibrium that is found from there, under the torques of a scenario; joints that are locked, or held by "
-            "its controller, stay where they are.",
+            help="Linearize about the equilibrium near that configuration, under the torques of a scenario; joints that are locked, or "
+            "held by its controller, stay where they are.",
         ),
     ] = False,
     motion: Annotated[
         bool,
-        typer.Option("--motion", help="About the motion that a scenario starts with, as a spin."),
+        typer.Option(
+            "--motion", help="Linearize about the initial motion of a scenario, such as a spin."
+        ),
     ] = False,
     count: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="The lowest N only.", show_default=False)
+        int | None,
+        typer.Option(min=1, metavar="N", help="Print only the N lowest modes.", show_default=False),
     ] = None,
     plot: Annotated[
         Path | None,
@@ -54,13 +57,14 @@ def modes(
     json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Print natural frequencies (Hz) and damping ratios of small motion.
+    """Print the natural frequencies (Hz) and damping ratios of small motion.
 
-    About the neutral configuration of a model (of a closed one, the one that closes it nearby), or the initial one of a scenario with its external forces at t = 0.
-    It is taken at rest: a spin that the scenario starts with is left out, and a note says so, unless
-    --motion takes it in. A note also says where the configuration is not an equilibrium. A rigid-body
-    motion has frequency zero; so has a direction in which the configuration falls, which comes first and has
-    a growth rate. The last column says which joint, or which mode of a body, has most of the kinetic energy.
+    The system is linearized about the neutral configuration of a model (if the model has closures, the nearby
+    configuration that satisfies them), or about the initial configuration of a scenario with its external forces at t =
+    0. It is at rest: an initial spin of the scenario is ignored, and a note says so, unless --motion includes it. A
+    note also says where the configuration is not an equilibrium. A rigid-body motion has frequency zero. So has an
+    unstable direction, which comes first and has a growth rate. The last column names the joint, or the mode of a body,
+    with most of the kinetic energy.
 
       limber modes examples/canadarm.yaml --locked link1 --locked link2
       limber modes examples/dh_arm.yaml --all-locked --count 4 --plot modes.png
@@ -160,7 +164,7 @@ def modes(
 
 
 def _about(moving: bool, motion: bool) -> str:
-    """What the modes are about, for --json."""
+    """The state that the modes are about, for --json."""
     if motion:
         return "the initial motion"
     return "the initial configuration, at rest; the scenario starts in motion" if moving else "rest"

@@ -1,4 +1,4 @@
-"""What the commands print: tables for people, JSON for scripts, messages beside both."""
+"""Output of the commands: tables for people, JSON for scripts, and messages on standard error."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from limber.printable import printable, printable_lines
 
 #: The options that every command has.
 Json = Annotated[
-    bool, typer.Option("--json", help="One JSON object on standard output, and nothing else there.")
+    bool, typer.Option("--json", help="Print one JSON object on standard output, and nothing else.")
 ]
-Debug = Annotated[bool, typer.Option("--debug", help="Show where in the code an error came from.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON has it; what is not finite becomes null."""
+    """Convert a value for JSON; numbers that are not finite become null."""
     if isinstance(value, dict):
         return {str(key): plain(part) for key, part in value.items()}
     if isinstance(value, (list, tuple)):
@@ -36,35 +36,35 @@ def plain(value: Any) -> Any:
 
 
 def escape(text: str) -> str:
-    """A name in a table: no markup, and nothing that a terminal would obey."""
+    """Escape a name for a table: no markup and no control characters for the terminal."""
     return rich.markup.escape(printable(text))
 
 
 def escape_lines(text: str) -> str:
-    """A text of several lines in a table."""
+    """Escape a text of several lines for a table."""
     return "\n".join(map(escape, text.split("\n")))
 
 
 def print_json(value: Any) -> None:
-    """Standard output of a command with --json."""
+    """Print a value as JSON on standard output."""
     typer.echo(json.dumps(plain(value), indent=2, allow_nan=False))
 
 
 def note(message: str, kind: str = "note") -> None:
-    """A message on standard error, not wrapped, so that it can be searched."""
+    """Print a message on standard error, without wrapping, so that it can be searched."""
     typer.secho(f"{kind}: ", nl=False, err=True, bold=True, fg="red" if kind == "error" else None)
     typer.echo(printable_lines(message), err=True)
 
 
 def console() -> Console:
-    """Where tables go: a terminal as wide as it is, anything else wide enough for all of a table."""
+    """The console for tables: as wide as the terminal, or wide enough for a whole table if there is none."""
     if sys.stdout.isatty():
         return Console(highlight=False)
     return Console(highlight=False, width=200)
 
 
 def table(title: str, *heads: str, left: int = 1) -> Table:
-    """An empty table: the first `left` columns to the left, the others to the right."""
+    """Make an empty table. The first `left` columns are left-aligned, the others right-aligned."""
     made = Table(title=title)
     for i, head in enumerate(heads):
         made.add_column(head, justify="left" if i < left else "right")
@@ -72,7 +72,7 @@ def table(title: str, *heads: str, left: int = 1) -> Table:
 
 
 def show(*tables: Table) -> None:
-    """Print tables, each below its title, which may be wider than it."""
+    """Print tables, each below its title, which may be wider than the table."""
     out = console()
     for made in tables:
         title, made.title = made.title, None
@@ -81,7 +81,7 @@ def show(*tables: Table) -> None:
 
 
 def pairs(title: str, rows: dict[str, str]) -> Table:
-    """A table of names and values."""
+    """Make a table of names and values."""
     made = Table(title=title, show_header=False)
     made.add_column()
     made.add_column()

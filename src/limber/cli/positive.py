@@ -1,4 +1,4 @@
-"""Options that are numbers above zero."""
+"""Options with positive numbers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import typer
 
 
 def positive(text: str, metavar: str = "S") -> Any:
-    """An option with a finite number above zero."""
+    """An option with a finite positive number."""
     return typer.Option(metavar=metavar, help=text, callback=_checked, show_default=False)
 
 

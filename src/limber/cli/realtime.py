@@ -1,4 +1,4 @@
-"""`limber realtime`: the loop of a scenario at the pace of the clock, plant and controller in two processes or programs."""
+"""`limber realtime`: runs the loop of a scenario in real time, plant and controller in two processes or programs."""
 
 from __future__ import annotations
 
@@ -29,61 +29,61 @@ class Side(StrEnum):
 def realtime(
     file: File,
     duration: Annotated[
-        float | None, positive("Seconds to run; by default those of the file.")
+        float | None, positive("Seconds to run; by default the duration in the file.")
     ] = None,
     side: Annotated[
-        Side, typer.Option(help="Run both sides, or one of them; the other is another program.")
+        Side, typer.Option(help="Run both sides, or only one; the other side is then another program.")
     ] = Side.both,
     address: Annotated[
         str | None,
         typer.Option(
             metavar="ADDRESS",
-            help="udp:HOST:PORT, where the plant listens, or shm:FILE; for both sides udp or shm will do.",
+            help="udp:HOST:PORT, where the plant listens, or shm:FILE; with --side both, just udp or shm.",
             show_default=False,
         ),
     ] = None,
     log: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", help="Write plant.log and controller.log there, as the run goes on."),
+        typer.Option(metavar="FOLDER", help="Write plant.log and controller.log there during the run."),
     ] = None,
     plot: Annotated[
-        Path | None, typer.Option(metavar="PNG", help="Draw how well deadlines were kept.")
+        Path | None, typer.Option(metavar="PNG", help="Write a picture of how well the deadlines were met.")
     ] = None,
     priority: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Priority of SCHED_FIFO, 1 to 99; needs permission."),
+        typer.Option(metavar="N", help="SCHED_FIFO priority, 1 to 99; needs permission."),
     ] = None,
     cores: Annotated[
         tuple[int, int] | None,
-        typer.Option(metavar="PLANT CONTROLLER", help="The processor cores of the two sides."),
+        typer.Option(metavar="PLANT CONTROLLER", help="Processor cores for the two sides."),
     ] = None,
     spin: Annotated[
-        float, typer.Option(metavar="S", help="The last part of a wait, without sleep.")
+        float, typer.Option(metavar="S", help="Busy-wait during the last S seconds of each wait instead of sleeping.")
     ] = 2e-4,
     lockstep: Annotated[
-        bool, typer.Option("--lockstep", help="Go on with each command, whatever the clock says.")
+        bool, typer.Option("--lockstep", help="Advance as soon as each command arrives, and ignore the clock.")
     ] = False,
     layout: Annotated[
-        bool, typer.Option("--layout", help="Print what the numbers of the packets are, and end.")
+        bool, typer.Option("--layout", help="Print the layout of the packets, and exit.")
     ] = False,
     worst_case: Annotated[
         bool,
-        typer.Option("--worst-case", help="Print how long generated code takes at worst, and end."),
+        typer.Option("--worst-case", help="Print the worst-case time of the generated code, and exit."),
     ] = False,
     json: Json = False,
     debug: Debug = False,
 ) -> None:  # fmt: skip
-    """Run the control loop of a scenario in real time, and say how well its deadlines were kept.
+    """Run the control loop of a scenario in real time, and report how well its deadlines were met.
 
-    The plant is simulated at the pace of the clock. The controller is in another process, or another program, at the other end
-    of a UDP socket or of shared memory. Each side writes a log that survives when its process is killed.
+    The plant is simulated at the pace of the clock. The controller runs in another process or program, connected by a
+    UDP socket or by shared memory. Each side writes a log that survives if its process is killed.
 
       limber realtime examples/canadarm_realtime.yaml --log out --plot out/deadlines.png
       limber realtime examples/canadarm_realtime.yaml --address shm --priority 50 --cores 0 1
       limber realtime examples/canadarm_realtime.yaml --layout
       limber realtime examples/canadarm_realtime.yaml --worst-case
 
-    With the plant, or the controller, on another machine or in another program:
+    To run the plant or the controller on another machine or in another program:
 
       limber realtime examples/canadarm_realtime.yaml --side plant --address udp:127.0.0.1:5500
       limber realtime examples/canadarm_realtime.yaml --side controller --address udp:127.0.0.1:5500
@@ -158,7 +158,7 @@ def _settings(subject: Subject) -> dict[str, Any]:
 
 
 def _print_layout(subject: Subject, layout: Any, json: bool) -> None:
-    """What the numbers of the packets are."""
+    """Print the layout of the packets."""
     if json:
         print_json(
             {

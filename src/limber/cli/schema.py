@@ -1,4 +1,4 @@
-"""`limber schema`: the JSON schema of the files."""
+"""`limber schema`: prints the JSON schemas of the files."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def schema(
     kind: Annotated[
         Kind,
         typer.Argument(
-            help="A model, a scenario, the flexible links beside a URDF (side), or a study."
+            help="A model, a scenario, the side file with the flexible links of a URDF (side), or a study."
         ),
     ] = Kind.model,
     json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Print the JSON schema of a kind of file, with which editors complete and check. Always JSON.
+    """Print the JSON schema of a kind of file, which editors use for completion and checks. The output is always JSON.
 
     limber schema scenario > scenario.schema.json
     """

@@ -1,4 +1,4 @@
-"""`limber simulate`: a scenario, or a model left to itself, in time."""
+"""`limber simulate`: simulates a scenario, or the free motion of a model."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _method(value: str | None) -> str | None:
 def simulate(
     file: File,
     duration: Annotated[
-        float | None, positive("Seconds to simulate; a model alone needs it.")
+        float | None, positive("Seconds to simulate; required for a model.")
     ] = None,
     every: Annotated[float | None, positive("Seconds between output times.")] = None,
     method: Annotated[
@@ -60,19 +60,24 @@ def simulate(
     ] = None,
     rtol: Annotated[float | None, positive("Relative tolerance per step.", "X")] = None,
     atol: Annotated[float | None, positive("Absolute tolerance per step.", "X")] = None,
-    step: Annotated[float | None, positive("The first step; of rk4, all steps.")] = None,
+    step: Annotated[
+        float | None, positive("Size of the first step; for rk4, of all steps.")
+    ] = None,
     engine: Annotated[
-        Engine, typer.Option(help="generated: C code for this system, faster; needs a C compiler.")
+        Engine,
+        typer.Option(
+            help="generated uses C code for this system, which is faster; it needs a C compiler."
+        ),
     ] = Engine.general,
     rigid: Annotated[
-        bool, typer.Option("--rigid", help="Remove all modes first; the same torques act.")
+        bool, typer.Option("--rigid", help="Remove all modes first; the torques stay the same.")
     ] = False,
     numbers: Annotated[
         list[str] | None,
         typer.Option(
             "--set",
             metavar="NAME=NUMBER",
-            help="Another number of the model, such as link1.EI=1e4; may be repeated. State and torques stay those of the file.",
+            help="Change a parameter of the model, such as link1.EI=1e4; may be repeated. The initial state and the torques stay as in the file.",
             show_default=False,
         ),
     ] = None,
@@ -108,11 +113,11 @@ def simulate(
     json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Simulate a scenario, or a model left to itself from its neutral state (with --duration).
+    """Simulate a scenario, or (with --duration) the free motion of a model from its neutral state.
 
-    Options stand over what the file says. The table has what a run can be checked by: the energy and what
-    work and dampers leave unexplained of its change, the drift of the momentum of free-floating systems, the
-    joints at the end beside their paths, deflections, and what the solver did.
+    Options override the file. The printed table has numbers to check a run by: the energy and the part of its change
+    that work and dissipation do not explain, the momentum drift of free-floating systems, the final joint coordinates
+    compared with their paths, deflections, and solver statistics.
 
       limber simulate examples/canadarm_slew.yaml --out out --plots
       limber simulate examples/canadarm_slew.yaml --rigid
@@ -120,7 +125,7 @@ def simulate(
       limber simulate examples/free_floating.yaml --report floating.html
       limber simulate examples/dh_arm.yaml --duration 2 --csv fall.csv
 
-    Ctrl-C ends a run early, and a run that diverges stops: what was computed is still written.
+    Ctrl-C ends a run early, and a run that diverges stops. In both cases the results so far are written.
     """
     with guarded(json, debug):
         outputs = Outputs(out, csv, report, plots, video).checked()
@@ -192,7 +197,7 @@ def run_case(
 
 
 def _kept(result: simulation.Result, files: list[Path]) -> str:
-    """What is left of a run that did not reach its end."""
+    """What remains of a run that did not reach its end, in words."""
     if not len(result):
         return "nothing was computed."
     reached = f"what was computed, to t = {result.t[-1]:g} s,"

@@ -1,4 +1,4 @@
-"""The forces at the start of a scenario, the equilibrium under them, and the torques that hold it."""
+"""The initial loads of a scenario, the equilibrium under them, and the torques that hold it."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ from limber.joints import Free
 
 @dataclass(frozen=True, eq=False)
 class Loads:
-    """What acts at the start: given torques and external forces, and `held`, the joints that a controller, joint paths or a
-    prescribed motion keep where they are."""
+    """The initial loads: given torques and external forces, and `held`, the joints that a controller, joint paths or a
+    prescribed motion hold.
+    """
 
     tau: Array | None = None
     external: External | None = None
@@ -28,14 +29,14 @@ class Loads:
 
     @property
     def words(self) -> str:
-        """How the joints are loaded, for the line that tells what a model is about; empty where nothing acts on them."""
+        """How the joints are loaded, for the line that describes the model; empty if nothing acts on them."""
         if self.held:
             return f", joints held: {', '.join(self.held)}"
         return "" if self.tau is None else ", under its torques at t = 0"
 
 
 def loads_at_start(subject: Subject) -> Loads:
-    """What acts on a scenario at t = 0; nothing on a model."""
+    """The loads on a scenario at t = 0; none for a model."""
     case, s = subject.scenario, subject.system
     if case is None:
         return Loads()
@@ -53,7 +54,7 @@ def loads_at_start(subject: Subject) -> Loads:
 def settled(
     subject: Subject, loads: Loads, v: Array | None = None, locked: Iterable[str] = ()
 ) -> Array:
-    """The equilibrium that is found from the start, with the held joints and those in `locked` where they are."""
+    """The equilibrium found from the initial state, with the held joints and those in `locked` fixed."""
     s, fixed = subject.system, {*loads.held, *locked}
     moving = any(body.modes for body in s.bodies.values())
     if not moving and fixed.issuperset(b for b in s.layout if s.joints[b].dofs):
@@ -64,7 +65,7 @@ def settled(
 
 
 def holding(s: System, q: Array, v: Array, loads: Loads) -> Array | None:
-    """The torques in an equilibrium: those given, and those with which the held joints stay."""
+    """The torques in an equilibrium: those given, and those that hold the held joints."""
     if not loads.held:
         return loads.tau
     motors = loads.held if s.closures else None  # closures carry a part

@@ -1,4 +1,4 @@
-"""The file that a command is about: a model, a scenario, or a robot of another tool."""
+"""The file that a command works on: a model, a scenario, or a robot file from another tool."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 File = Annotated[
     Path,
     typer.Argument(
-        metavar="FILE", help="A model (.yaml), a scenario (.yaml) or a robot (.urdf, .sdf, .xml of MuJoCo).", show_default=False
+        metavar="FILE", help="A model (.yaml), a scenario (.yaml) or a robot (.urdf, .sdf, MuJoCo .xml).", show_default=False
     ),
 ]  # fmt: skip
 Lenient = Annotated[
     bool,
-    typer.Option("--lenient", help="Take a robot (.urdf, .sdf) that is not quite right, and say what is wrong."),
+    typer.Option("--lenient", help="Accept a robot file (.urdf, .sdf) with small errors, and report them."),
 ]  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """What a file holds. kind: that of `io.file_kind`; inputs: all files that were read for it."""
+    """The content of a file. kind: as `io.file_kind` returns it; inputs: all files that were read for it."""
 
     kind: str
     file: Path
@@ -43,12 +43,12 @@ class Subject:
 
     @property
     def q0(self) -> Array:
-        """The configuration at the start; the neutral one of a model."""
+        """The initial configuration; for a model, the neutral one."""
         return self.system.neutral() if self.scenario is None else self.scenario.q0
 
 
 def read(path: Path, lenient: bool = False) -> Subject:
-    """What the file holds; whatever is wrong with it, or with its model, is a FileError."""
+    """Read a file. Anything wrong with it, or with its model, raises a FileError."""
     try:
         with files_read() as inputs:
             kind = io.file_kind(path)

@@ -1,4 +1,4 @@
-"""The numbers by which a simulation can be checked: energy, momentum, where it ends, what it cost."""
+"""The numbers that help to check a simulation: energy, momentum, final state and cost."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def summary(case: Case, result: Result) -> dict[str, Any]:
 
 
 def _controller(loop: Any, result: Result) -> dict[str, Any]:
-    """How many samples a loop was in which state of its guard, and with commands at the limits of its actuators."""
+    """The number of samples in each state of the guard, and with commands at the limits of the actuators."""
     from limber.control.guard import STATES  # noqa: PLC0415 (control is imported where it is used)
 
     states = result.signals["guard"].y[:, 0].astype(int)
@@ -95,7 +95,7 @@ def _change(change: TopologyChange) -> dict[str, Any]:
 
 
 def _finite(of: Callable[[Result], Any], result: Result) -> Any:
-    """Of a run that diverged, None where its last states overflow."""
+    """The result of a function, or None if the last states of a diverged run overflow."""
     try:
         return of(result)
     except DynamicsError:
@@ -103,9 +103,12 @@ def _finite(of: Callable[[Result], Any], result: Result) -> Any:
 
 
 def _energy(result: Result) -> dict[str, Any]:
-    """Energy and where its change came from. `error` is what work and dissipation leave unexplained, at
-    its largest; of a system without either, the largest change.  `relative_error` is its part of the energy that was turned
-    over: the largest that came or went by motion, height and deformation, work or dissipation; None for a system at rest."""
+    """Energy and the sources of its change.
+
+    `error` is the largest difference that work and dissipation do not explain; without either, the largest change.
+    `relative_error` is `error` relative to the energy turned over: the largest exchange by motion, height and
+    deformation, work or dissipation; None for a system at rest.
+    """
     change = result.energy - result.energy[0]
     kinetic = float(np.abs(result.kinetic_energy).max())
     found: dict[str, Any] = {
@@ -135,14 +138,14 @@ def _energy(result: Result) -> dict[str, Any]:
 
 
 def _size_of_energy(result: Result) -> float:
-    """A size of the energies of which the computed one is the sum: that of the weight is counted over the system's size."""
+    """A scale of the energies whose sum is computed; that of the weight is taken over the size of the system."""
     s = result.system
     weight = float(np.linalg.norm(s.gravity)) * sum(body.mass for body in s.bodies.values())
     return float(np.abs(result.energy).max()) + weight * extent(s)
 
 
 def _momentum(result: Result) -> dict[str, Any] | None:
-    """Drift of the momentum, of a system that nothing outside acts on; else None."""
+    """The drift of the momentum of a system without external forces; None for others."""
     s = result.system
     roots = [name for name, parent in s.parents.items() if parent == "world"]
     floating = all(isinstance(s.joints[name], Free) for name in roots)

@@ -1,4 +1,4 @@
-"""`limber tune`: gains of PD or LQR control for the joints of a model, with poles and margins."""
+"""`limber tune`: PD or LQR gains for the joints of a model, with poles and margins."""
 
 from __future__ import annotations
 
@@ -21,27 +21,28 @@ def tune(
     method: Annotated[str, typer.Option(metavar="METHOD", help="pd or lqr.")] = "pd",
     bandwidth: Annotated[
         float | None,
-        positive("Natural frequency of a rigid joint under control; chosen unless given.", "HZ"),
+        positive("Natural frequency of a rigid joint under control; chosen automatically by default.", "HZ"),
     ] = None,
     sample_time: Annotated[
         float, typer.Option(metavar="S", help="Sample time of the controller.")
     ] = 0.001,
     delay: Annotated[
-        float, typer.Option(metavar="S", help="From a sample to the effect of its command.")
+        float, typer.Option(metavar="S", help="Delay from a sample to the effect of its command.")
     ] = 0.0,
     damping: Annotated[
         float, typer.Option(metavar="RATIO", help="Damping ratio of a rigid joint under pd.")
     ] = 0.8,
     out: Annotated[
-        Path | None, typer.Option(metavar="NPZ", help="Write the gains K and the names (.npz).")
+        Path | None, typer.Option(metavar="NPZ", help="Write the gains K and the joint names (.npz).")
     ] = None,
     json: Json = False,
     debug: Debug = False,
 ) -> None:  # fmt: skip
     """Find gains with which all joints hold their position, and print them with the poles and margins of the loop.
 
-    The joints are held in the configuration at the start of a scenario, or in the neutral one of a model. Without
-    --bandwidth, the largest of several is taken that leaves every joint a disk margin of 0.4 in the sampled loop.
+    The joints are held in the initial configuration of a scenario, or in the neutral configuration of a model. Without
+    --bandwidth, the command tries several bandwidths and takes the largest that leaves every joint a disk margin of 0.4
+    in the sampled loop.
 
       limber tune examples/controlled_arm.yaml
       limber tune examples/controlled_arm.yaml --method lqr --sample-time 0.002 --delay 0.001
@@ -118,6 +119,8 @@ def tune(
 
 
 def _at_once(pole: Any, sample_time: float) -> bool:
-    """Whether a pole is beyond half the sampling frequency and dies out by half in a sample, as those of a delay at z = 0 do."""
+    """Whether a pole is above half the sampling frequency and decays by half within a sample, like those of a delay at
+    z = 0.
+    """
     fast = pole.omega * sample_time > np.pi
     return fast and pole.value.real * sample_time < -np.log(2.0)

@@ -1,4 +1,4 @@
-"""`limber view`: a model, a scenario or a result, live in a browser."""
+"""`limber view`: shows a model, a scenario or a result live in a browser."""
 
 from __future__ import annotations
 
@@ -20,32 +20,35 @@ def view(
         Path,
         typer.Argument(
             metavar="FILE",
-            help="A model (.yaml), a scenario (.yaml), a robot (.urdf, .sdf, .xml of MuJoCo) or a result (.h5).",
+            help="A model (.yaml), a scenario (.yaml), a robot (.urdf, .sdf, MuJoCo .xml) or a result (.h5).",
             show_default=False,
         ),
     ],
     port: Annotated[
         int,
-        typer.Option(min=0, max=65535, help="Of the address; the next free one if it is taken."),
+        typer.Option(
+            min=0, max=65535, help="Port of the address; the next free one if it is in use."
+        ),
     ] = 8080,
     host: Annotated[
-        str, typer.Option(help="0.0.0.0 for browsers of other machines as well.")
+        str, typer.Option(help="Address to listen on; 0.0.0.0 admits browsers on other machines.")
     ] = "127.0.0.1",
-    scale: Annotated[float, typer.Option(min=0.0, help="Of the deformation at first.")] = 1.0,
+    scale: Annotated[float, typer.Option(min=0.0, help="Initial scale of the deformation.")] = 1.0,
     still: Annotated[
-        bool, typer.Option("--still", help="Do not simulate a scenario: show its start.")
+        bool,
+        typer.Option("--still", help="Show the initial state of a scenario without simulating it."),
     ] = False,
     browser: Annotated[
-        bool, typer.Option("--browser/--no-browser", help="Open the browser of this machine.")
+        bool, typer.Option("--browser/--no-browser", help="Open the browser on this machine.")
     ] = True,
     lenient: Lenient = False,
     debug: Debug = False,
 ) -> None:
-    """Show a model or a result live in a browser, until Ctrl-C; needs the extra `view` (viser).
+    """Show a model or a result live in a browser, until Ctrl-C. Needs the extra `view` (viser).
 
-    The page has sliders for every joint and mode, natural modes in motion, and a load that one drags at a node. A
-    scenario is simulated first and played, and a result is played. Bodies are drawn by their shapes where the file
-    gives them any: `shapes` in model files, the visuals of robots.
+    The page has sliders for every joint and mode, animated natural modes, and a load that you drag at a node. A
+    scenario is simulated first and then played; a result is played. Bodies are drawn with their shapes if the file has
+    any: `shapes` in model files, the visuals of robots.
 
       limber view examples/canadarm.yaml
       limber view examples/canadarm_slew.yaml --scale 5

@@ -46,7 +46,7 @@ class Outputs:
         return files
 
     def checked(self) -> Outputs:
-        """Refuse before a long run what could not be written after it."""
+        """Reject, before a long run, outputs that cannot be written after it."""
         if self.plots and self.out is None:
             raise typer.BadParameter(
                 "needs --out FOLDER, where the pictures go.", param_hint="--plots"
@@ -83,7 +83,9 @@ class Outputs:
 
 
 def refuse_inputs(outputs: Iterable[tuple[str, Path]], inputs: Iterable[Path]) -> None:
-    """Refuse to write over a file that the command reads, under whatever name; outputs come with their option."""
+    """Reject outputs that would overwrite a file that the command reads, under any name; outputs come with their
+    option.
+    """
     there = [path for path in inputs if path.exists()]
     for option, file in outputs:
         if file.exists() and any(os.path.samefile(file, path) for path in there):
@@ -94,7 +96,7 @@ def refuse_inputs(outputs: Iterable[tuple[str, Path]], inputs: Iterable[Path]) -
 
 
 def write_rows(outputs: Outputs, result: Result) -> list[Path]:
-    """Write the numbers that were asked for, first of all, so that nothing later can lose them."""
+    """Write the requested numbers first, so that no later failure can lose them."""
     tables = [outputs.csv] if outputs.csv is not None else []
     tables += [outputs.out / "result.csv"] if outputs.out is not None else []
     written: list[Path] = []
@@ -110,7 +112,7 @@ def write_rows(outputs: Outputs, result: Result) -> list[Path]:
 
 
 def write_more(outputs: Outputs, case: Case, result: Result, found: dict[str, Any]) -> list[Path]:
-    """Write the summary, the plots, the report and the video that were asked for."""
+    """Write the requested summary, plots, report and video."""
     files: list[Path] = []
     if not len(result):
         return files

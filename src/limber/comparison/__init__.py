@@ -6,8 +6,8 @@
 
     comparison.tune(arm, "PD")                    # all settings that are tried, the best first
 
-A plant has one function for each controller in its `entries`, from the plant to a `Loop`.  To add a controller of arms, write such a
-function in `arm_controllers`, under `@CATALOGUE.entry("its name", ...)`.
+A plant has one function for each controller in its `entries`, from the plant to a `Loop`. To add a controller for arms,
+write such a function in `arm_controllers`, under `@CATALOGUE.entry("its name", ...)`.
 """
 
 from limber.comparison.figures import Figures

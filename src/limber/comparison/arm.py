@@ -1,4 +1,4 @@
-"""Arms of a comparison, and what several of their controllers need: gains, shaped and planned paths, a filter."""
+"""Arms of a comparison, and common parts of their controllers: gains, shaped and planned paths, a filter."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ NEAR = 6.0
 class Arm(Plant):
     """A planar arm with flexible links.
 
-    model : the arm as controllers know it, without friction.
+    model : the controllers' model of the arm, without friction.
     joints : the bodies whose joints are driven.
     tip : (body, node), the end of the arm.
-    end : (nq,) the configuration at the end of the motion.
+    end : (nq,) the final configuration of the motion.
     sample, observed : sample times, s: of most controllers, and of those with an extended Kalman filter.
-    horizon : of model predictive control: its sample time, s, and how many of them it looks ahead.
+    horizon : of model predictive control: its sample time, s, and its number of samples.
     delay : of commands, s.
     plan : options of `control.rest_to_rest`.
     disturbance : of `control.Kalman`.
-    torque, energy : N m, one for each joint, and J: what the motion takes about, for weights.
+    torque, energy : N m, one for each joint, and J: typical values in the motion, for weights.
     by_hand : springs and dampers of the joints that are known to be good.
-    friction : as controllers know it, N m.
-    outputs : of `control.stable_inversion`; `inversion` are its options.
+    friction : as known to the controllers, N m.
+    outputs : of `control.stable_inversion`; `inversion` has its options.
     """
 
     model: System
@@ -62,20 +62,20 @@ class Arm(Plant):
     inversion: dict[str, Any] = field(default_factory=dict)
 
     def filter(self, doubt: float = 1.0) -> control.Kalman:
-        """A filter for the whole state; the greater the doubt, the more it goes by what is measured."""
+        """A filter for the whole state; a larger doubt gives the measurements more weight."""
         return control.Kalman(doubt * self.disturbance, extended=True, initial=1e-3)
 
 
 @cache
 def lowest(arm: Arm) -> float:
-    """The lowest frequency of the arm with its joints held, rad/s, at the end of the motion."""
+    """The lowest frequency of the arm with its joints held, rad/s, in the final configuration."""
     omega = lb.modes(arm.model, arm.end, locked=arm.joints).omega
     return float(omega[omega > 0.0][0])
 
 
 @dataclass(frozen=True, eq=False)
 class Springs:
-    """Springs kp (N m/rad) and dampers kd (N m s/rad) at the joints, and the rates (1/s) of the poles of their loop."""
+    """Springs kp (N m/rad) and dampers kd (N m s/rad) at the joints, and the poles (1/s) of their loop."""
 
     kp: Array
     kd: Array
@@ -84,7 +84,7 @@ class Springs:
 
 @cache
 def springs(arm: Arm, bandwidth: float = BEST) -> Springs:
-    """Of all springs and dampers that are tried, the ones that damp the arm best; or those of a bandwidth."""
+    """The springs and dampers that damp the arm best, among all that are tried; or those of a given bandwidth."""
     inertia = np.diag(_inertia(arm))
     if bandwidth != BEST:
         w = bandwidth * lowest(arm)
@@ -102,7 +102,7 @@ def springs(arm: Arm, bandwidth: float = BEST) -> Springs:
 
 @cache
 def _linear(arm: Arm) -> control.LinearModel:
-    """The arm at the end of its motion, from torques to joints."""
+    """The arm in its final configuration, from torques to joints."""
     outputs = [(what, joint) for what in ("coordinate", "speed") for joint in arm.joints]
     rest = np.zeros(arm.model.nv)
     return lb.linearize(arm.model, arm.end, rest, rest, inputs=arm.joints, outputs=outputs)
@@ -115,14 +115,14 @@ def _closed(arm: Arm, kp: Array, kd: Array, sample_time: float | None = None) ->
 
 
 def _inertia(arm: Arm) -> Array:
-    """The inertia of the undeformed arm, by its joints, at the end of the motion."""
+    """The joint-space inertia of the undeformed arm in its final configuration."""
     s = arm.model
     places = np.concatenate([np.arange(s.nv)[s.layout[joint].v_joint] for joint in arm.joints])
     return lb.mass_matrix(s, arm.end)[np.ix_(places, places)]
 
 
 def _slowest(arm: Arm, margins: control.Margins) -> float:
-    """The rate of growth, 1/s, of the motion that decays slowest, of those near the lowest frequency; inf if the loop is unstable."""
+    """The growth rate, 1/s, of the slowest decaying motion near the lowest frequency; inf if the loop is unstable."""
     if not margins.stable:
         return math.inf
     rates = margins.loop.model().rates
@@ -130,7 +130,7 @@ def _slowest(arm: Arm, margins: control.Margins) -> float:
 
 
 def gains(arm: Arm, bandwidth: float = BEST) -> dict[str, Any]:
-    """As `PD` takes them."""
+    """The gains in the form that `PD` accepts."""
     found = springs(arm, bandwidth)
     return {"kp": found.kp, "kd": found.kd, "sample_time": arm.sample}
 
@@ -152,8 +152,8 @@ def shaped(
 def under_rigid(
     arm: Arm, bandwidth: float = BEST, sample_time: float | None = None
 ) -> tuple[float, float, np.ndarray]:
-    """kp and kd of computed torque with the rigid model, and the rates of the poles with them: those that damp the arm best, of all
-    bandwidths or of one.
+    """kp and kd of computed torque with the rigid model that damp the arm best, among all bandwidths or for a given
+    one, and the poles with them.
     """
     M, tried = _inertia(arm), []
     for each in BANDWIDTHS if bandwidth == BEST else (bandwidth,):
@@ -174,7 +174,7 @@ def planned(arm: Arm) -> control.DesiredMotion:
 
 
 def asked_for(arm: Arm) -> Callable[[float], tuple[Array, Array]]:
-    """t -> (q, v) of the path that is asked for, as a rigid arm moves."""
+    """t -> (q, v) of the commanded path, as a rigid arm moves."""
 
     def reference(t: float) -> tuple[Array, Array]:
         q, v = arm.model.neutral(), np.zeros(arm.model.nv)

@@ -1,7 +1,8 @@
-"""Every controller of arms, for any arm of a comparison.
+"""Every controller for arms, for any arm of a comparison.
 
-Each has a number that says how hard it works, which is chosen as `tuning` tells; ZV, EI, PID and active damping have the springs and dampers
-(`arm.springs`) that are best with ZVD.  Bandwidths are multiples of the lowest frequency of the arm with its joints held.
+Each has a number that says how hard it works, chosen as described in `tuning`. ZV, EI, PID and active damping use the
+springs and dampers (`arm.springs`) that are best with ZVD. Bandwidths are multiples of the lowest frequency of the arm
+with its joints held.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ CATALOGUE = Catalogue()
 
 @CATALOGUE.entry("PD", bandwidth=BANDWIDTHS)
 def pd(arm: Arm, bandwidth: float = BEST) -> Loop:
-    """Each joint by itself."""
+    """PD control of each joint separately."""
     return arm.loop(control.PD(**gains(arm, bandwidth), reference=arm.path))
 
 
@@ -49,25 +50,25 @@ def _pd_shaped(arm: Arm, bandwidth: float, kind: Any) -> Loop:
 
 @CATALOGUE.entry("PD, ZV")
 def pd_zv(arm: Arm, bandwidth: float = BEST) -> Loop:
-    """The same with a path that is shaped for the oscillations of the loop."""
+    """The same with a path shaped for the oscillations of the loop."""
     return _pd_shaped(arm, bandwidth, control.zv)
 
 
 @CATALOGUE.entry("PD, ZVD", bandwidth=BANDWIDTHS)
 def pd_zvd(arm: Arm, bandwidth: float = BEST) -> Loop:
-    """A shaper that bears frequencies which are off."""
+    """A shaper that tolerates errors of the frequencies."""
     return _pd_shaped(arm, bandwidth, control.zvd)
 
 
 @CATALOGUE.entry("PD, EI")
 def pd_ei(arm: Arm, bandwidth: float = BEST) -> Loop:
-    """One that bears more of it."""
+    """A shaper that tolerates larger errors."""
     return _pd_shaped(arm, bandwidth, control.ei)
 
 
 @CATALOGUE.entry("PID, ZVD", integral=(0.05, 0.2))
 def pid(arm: Arm, bandwidth: float = BEST, integral: float = 0.1) -> Loop:
-    """An integral against friction; its rate is a part of the lowest frequency."""
+    """An integral against friction; its rate is a fraction of the lowest frequency."""
     found = springs(arm, bandwidth)
     path = shaped(arm, found.rates)
     ki = integral * lowest(arm) * found.kp
@@ -122,7 +123,7 @@ def damped(arm: Arm, bandwidth: float = BEST, active: float = 0.3) -> Loop:
 
 @CATALOGUE.entry("singular perturbation, ZVD", bandwidth=(0.25, 0.35, 0.5))
 def two_scales(arm: Arm, bandwidth: float = 0.35) -> Loop:
-    """Slow computed torque and fast damping; joints must be slow against the links for that."""
+    """Slow computed torque and fast damping; the joints must be slow compared with the links."""
     kp, kd, rates = under_rigid(arm, bandwidth, arm.observed)
     return arm.loop(
         control.SingularPerturbation(
@@ -149,9 +150,10 @@ def lqg(arm: Arm, effort: float = 1.0, doubt: float = 1.0) -> Loop:
 
 @CATALOGUE.entry("stable inversion, PD", duration=(0.6, 1.0))
 def inversion(arm: Arm, duration: float = 1.0) -> Loop:
-    """Torques with which nodes of the links follow a path exactly, which begins as soon as these allow, and PD of the joints.
+    """Torques with which nodes of the links follow a path exactly, and PD of the joints; the path begins as soon as the
+    torques allow.
 
-    duration : of the path, as a part of that of the motion.
+    duration : of the path, as a fraction of that of the motion.
     """
     outputs = checked_outputs(arm.model, list(arm.outputs))
     rest = np.zeros((1, arm.model.nv))
@@ -185,7 +187,7 @@ def optimal(arm: Arm, force: float = 0.1) -> Loop:
 
 @CATALOGUE.entry("NMPC", effort=(0.3, 3.0), doubt=DOUBTS)
 def nmpc(arm: Arm, effort: float = 0.3, doubt: float = 1.0) -> Loop:
-    """It follows the path that is asked for, and plans by itself how the arm comes to rest; a Kalman filter."""
+    """Follows the commanded path and itself plans how the arm comes to rest; with a Kalman filter."""
     sample_time, intervals = arm.horizon
     joints = dict.fromkeys(arm.joints, 1.0 / 0.02**2)
     speeds = dict.fromkeys(arm.joints, 1.0 / 0.2**2)

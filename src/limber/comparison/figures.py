@@ -14,17 +14,18 @@ from limber.simulation.result import Result
 
 @dataclass(frozen=True)
 class Figures:
-    """What one run showed.
+    """The figures of one run.
 
-    settling : s from the start of the motion until the error stays within the tolerance; nan if it does not in the run.
+    settling : s from the start of the motion until the error stays within the tolerance; nan if it does not within the
+        run.
     residual : m, the largest peak-to-peak deflection in the window of the plant; nan for a run that ends before it.
     final_error : the largest error in the window, as `Plant.error`.
     peak_torque : N m, the largest command to any joint or wheel.
     energy : J, the integral of |torque times speed| over all joints or wheels.
     computing : s, the median processor time of one command, in Python with compiled dynamics, as `lb.simulate` runs it.
     sample_time : s.
-    changed_settling, changed_error : as `settling` and `final_error`, on the plant with other numbers.
-    further, changed_further : the further measure of the plant, and that on the changed one; nan if it has none.
+    changed_settling, changed_error : as `settling` and `final_error`, on the changed plant.
+    further, changed_further : the additional measure of the plant, and that of the changed plant; nan if there is none.
     """
 
     settling: float
@@ -43,7 +44,7 @@ class Figures:
 def figures(
     plant: Plant, result: Result, changed: Result | None, computing: float, sample_time: float
 ) -> Figures:
-    """The figures of a run, and of one on the changed plant if there was any."""
+    """The figures of a run, and of one on the changed plant if there was one."""
     residual = math.nan
     inside = _inside(plant, result)
     if inside.any():
@@ -74,7 +75,7 @@ def _arrival(plant: Plant, result: Result) -> tuple[float, float]:
 
 
 def _settling(t: Array, error: Array, tolerance: float) -> float:
-    """The time from which on the error is within the tolerance."""
+    """The time after which the error stays within the tolerance."""
     outside = np.flatnonzero(~(error <= tolerance))
     if not len(outside):
         return float(t[0])

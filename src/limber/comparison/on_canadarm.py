@@ -1,8 +1,8 @@
-"""The Canadarm and its slew, under all controllers of arms.
+"""The Canadarm and its slew, under all controllers for arms.
 
-Cycloids of 10, 5 and 5 s to 0.75, 0.25 and 0.5 rad; servos with rotors, friction and limits, encoders of 20 bit, noisy
-tachometers and a delay of half a millisecond, as in `limber demo`.  The controllers know three quarters of the friction, or none;
-Kalman filters know all of it.
+The joint paths are cycloids of 10, 5 and 5 s to 0.75, 0.25 and 0.5 rad. There are servos with rotors, friction and
+limits, 20-bit encoders, noisy tachometers and a delay of half a millisecond, as in `limber demo`. The controllers know
+three quarters of the friction, or none; Kalman filters know all of it.
 """
 
 from __future__ import annotations
@@ -65,5 +65,5 @@ def canadarm() -> Arm:
 
 
 def deflections(result: lb.Result) -> Array:
-    """Of the tips of the links."""
+    """Deflections of the tips of the links."""
     return np.column_stack([result.deflection(link, "tip")[:, 1] for link in LINKS])

@@ -1,7 +1,7 @@
-"""A spacecraft with two unequal flexible panels that turns by 10 degrees, under attitude controllers.
+"""A spacecraft with two unequal flexible panels that rotates by 10 degrees, under attitude controllers.
 
-Four reaction wheels of 0.2 N m, a star tracker of 2 Hz, a gyro of 10 Hz with a bias, commands that are 50 ms late.  The slew has a
-constant acceleration and then a constant deceleration, as far as nothing shapes it.
+It has four reaction wheels of 0.2 N m, a 2 Hz star tracker, a 10 Hz gyro with a bias, and commands that are 50 ms late.
+Unless it is shaped, the slew has a constant acceleration and then a constant deceleration.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def spacecraft() -> Plant:
 
 
 def deflections(result: lb.Result) -> Array:
-    """Of the tips of the panels, out of their plane and in it."""
+    """Deflections of the tips of the panels, out of plane and in plane."""
     tips = [result.deflection(panel, "tip") for panel in ("long panel", "short panel")]
     return np.column_stack([tip[:, axis] for axis in (2, 1) for tip in tips])
 
@@ -79,12 +79,12 @@ def sensors() -> list:
 
 
 def slew(plant: Plant) -> control.EigenAxisSlew:
-    """The turn as it is asked for."""
+    """The commanded slew."""
     return control.EigenAxisSlew([1.0, 0.0, 0.0, 0.0], quaternion_of_vector(TURN), plant.path)
 
 
 def shaped(plant: Plant) -> control.EigenAxisSlew:
-    """The turn shaped for the two modes that torques on the hub excite most."""
+    """The slew shaped for the two modes that torques on the hub excite most."""
     first, second = (omega for omega, _ in control.hub_modes(plant.system, "hub")[:2])
     return slew(plant).shaped(control.zvd(first) * control.zvd(second))
 
@@ -99,37 +99,37 @@ def controlled(plant: Plant, bandwidth: float, reference, **options) -> control.
 
 
 def notches(plant: Plant) -> tuple:
-    """Of the five modes that torques on the hub excite most."""
+    """Notches at the five modes that torques on the hub excite most."""
     return control.notches(plant.system, "hub", 5, width=0.3)
 
 
 @CATALOGUE.entry("PD", bandwidth=BANDWIDTHS)
 def pd(plant: Plant, bandwidth: float = 0.1):
-    """Without filters."""
+    """PD control without filters."""
     return controlled(plant, bandwidth, slew(plant))
 
 
 @CATALOGUE.entry("PD, notches", bandwidth=BANDWIDTHS)
 def with_notches(plant: Plant, bandwidth: float = 0.4):
-    """Notches keep the loop off the panels."""
+    """Notches prevent the loop from exciting the panels."""
     return controlled(plant, bandwidth, slew(plant), filters=notches(plant))
 
 
 @CATALOGUE.entry("PD, roll-off", bandwidth=(0.02, 0.03, 0.05, 0.07, 0.1))
 def roll_off(plant: Plant, bandwidth: float = 0.05):
-    """Gain stabilization: what is above eight times the bandwidth is rolled off, and the loop must be slow for that."""
+    """Gain stabilization: a roll-off above eight times the bandwidth, which requires a slow loop."""
     return controlled(plant, bandwidth, slew(plant), filters=(control.low_pass(8.0 * bandwidth),))
 
 
 @CATALOGUE.entry("PD, ZVD", bandwidth=BANDWIDTHS)
 def pd_shaped(plant: Plant, bandwidth: float = 0.1):
-    """The turn is shaped."""
+    """PD control with a shaped slew."""
     return controlled(plant, bandwidth, shaped(plant))
 
 
 @CATALOGUE.entry("PD, notches, ZVD", bandwidth=BANDWIDTHS)
 def notches_shaped(plant: Plant, bandwidth: float = 0.4):
-    """Notches in the loop, and the turn shaped."""
+    """Notches in the loop, and a shaped slew."""
     return controlled(plant, bandwidth, shaped(plant), filters=notches(plant))
 
 
@@ -151,11 +151,11 @@ def _optimal(plant: Plant, reference, rotation: float):
 
 @CATALOGUE.entry("LQG", rotation=ROTATIONS)
 def lqg(plant: Plant, rotation: float = 1e-3):
-    """Feedback of attitude and panels, which it estimates by its model."""
+    """Feedback of attitude and panels, which are estimated by its model."""
     return _optimal(plant, slew(plant), rotation)
 
 
 @CATALOGUE.entry("LQG, ZVD", rotation=ROTATIONS)
 def lqg_shaped(plant: Plant, rotation: float = 1e-3):
-    """The same with a shaped turn."""
+    """The same with a shaped slew."""
     return _optimal(plant, shaped(plant), rotation)

@@ -1,8 +1,8 @@
-"""Two flexible arms carry a crate, which they hold by both sides, and squeeze it.
+"""Two flexible arms carry a crate, which they hold from both sides and squeeze.
 
-Each arm has two flexible links and six joints with rotors, and no weight acts.  The crate moves by 0.15 m and turns by 0.2 rad in 1 s
-while the arms build up a squeeze force of 40 N.  The joints are measured, and wrists have force-torque sensors; the controllers know
-the rigid twin of the arms.
+Each arm has two flexible links and six joints with rotors; there is no gravity. The crate moves by 0.15 m and rotates
+by 0.2 rad in 1 s while the arms build up a squeeze force of 40 N. The joints are measured, and the wrists have
+force-torque sensors; the controllers know the rigid twin of the arms.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ CATALOGUE = Catalogue()
 
 
 def arm(x: float, weight: float) -> lb.Assembly:
-    """An arm with its shoulder at x, where gravity is `weight`, m/s^2."""
+    """An arm with its shoulder at x, under the gravity `weight`, m/s^2."""
     a = lb.Assembly("arm", gravity=(0, 0, -weight))
     link = lb.beam(1.0, 4.0, EI=2e4, GJ=1e4, modes=1, polar_inertia=0.01, damping=0.02)
     hand = lb.RigidBody(1.0, (0.1, 0, 0), (0.02, 0.02, 0.02), nodes={"palm": (0.2, 0, 0)})
@@ -45,7 +45,7 @@ def arm(x: float, weight: float) -> lb.Assembly:
 
 
 def grasped(weight: float = 0.0) -> tuple[lb.System, Array, lb.System, Array]:
-    """The arms with the crate in their hands, their rigid twin, and a configuration of each.
+    """The arms with the crate in their hands, the rigid model of the system, and a configuration of each.
 
     weight : the acceleration of gravity, downward, m/s^2.
     """
@@ -95,7 +95,7 @@ def two_arms() -> Plant:
 def sensors(s: lb.System, noise: float = 1.0) -> list:
     """Encoders and tachometers of the arms, and a force-torque sensor at each wrist.
 
-    noise : how much of it they have, compared with those of the plant.
+    noise : a factor of the noise, 1 for that of the plant.
     """
     joints = [body for body in s.joints if body.startswith("arm")]
     wrists = [
@@ -110,12 +110,12 @@ def sensors(s: lb.System, noise: float = 1.0) -> list:
 
 
 def deflections(result: lb.Result) -> Array:
-    """Of the tips of the links, in both planes."""
+    """Deflections of the tips of the links, in both planes."""
     return np.hstack([result.deflection(link, "tip")[:, [2, 1]] for link in LINKS])
 
 
 def squeeze_error(result: lb.Result) -> float:
-    """By how much the squeeze force is off in the last second at most, N."""
+    """The largest error of the squeeze force in the last second, N."""
     worst = 0.0
     for i in np.flatnonzero(result.t >= result.t[-1] - 1.0)[::10]:
         q, v, tau = result.q[i], result.v[i], result.tau[i]
@@ -128,7 +128,7 @@ def squeeze_error(result: lb.Result) -> float:
 
 @cache
 def planned(plant: Plant) -> lb.Result:
-    """The motion of the twin with the crate on its path."""
+    """The motion of the rigid model with the crate on its path."""
     _, _, twin, q = grasped()
     place, turn = plant.path, lb.trajectories.Quintic(0.0, TURN, MOTION)
 
@@ -152,7 +152,7 @@ def planned(plant: Plant) -> lb.Result:
 
 @CATALOGUE.entry("PD of the joints", bandwidth=(2.0, 3.0, 5.0, 8.0))
 def pd(plant: Plant, bandwidth: float = 8.0):
-    """Each joint along its path on the rigid arms; nobody minds the squeeze force."""
+    """Each joint along its path on the rigid arms; the squeeze force is not controlled."""
     plan = planned(plant)
     twin = plan.system
     bodies = [body for body in twin.joints if body.startswith("arm") and twin.joints[body].dofs]
@@ -177,7 +177,7 @@ def pd(plant: Plant, bandwidth: float = 8.0):
 
 
 def carried(plant: Plant, bandwidth: float, exact: bool = False, ki: float = 10.0):
-    """Load sharing with the rigid twin."""
+    """Load sharing with the rigid model."""
     _, _, twin, _ = grasped()
     forces = None if exact else {side: f"{side} wrist" for side in BOTH}
     return plant.loop(
@@ -193,17 +193,17 @@ def carried(plant: Plant, bandwidth: float, exact: bool = False, ki: float = 10.
 
 @CATALOGUE.entry("load sharing", bandwidth=(5.0, 7.0, 10.0))
 def shared(plant: Plant, bandwidth: float = 10.0):
-    """The torques of the twin that carry and squeeze, and feedback of the crate's pose."""
+    """The torques of the rigid model that carry and squeeze, and feedback of the crate's pose."""
     return carried(plant, bandwidth, ki=0.0)
 
 
 @CATALOGUE.entry("load sharing, held squeeze", bandwidth=(5.0, 7.0, 10.0))
 def held(plant: Plant, bandwidth: float = 10.0):
-    """The same with feedback of the squeeze force that the wrists feel."""
+    """The same with feedback of the squeeze force measured at the wrists."""
     return carried(plant, bandwidth)
 
 
 @CATALOGUE.entry("the same, state known exactly", bandwidth=(5.0, 7.0, 10.0))
 def exact(plant: Plant, bandwidth: float = 10.0):
-    """What sensors cost."""
+    """The same with exact measurements, which shows the cost of the sensors."""
     return carried(plant, bandwidth, exact=True)

@@ -1,7 +1,8 @@
-"""The two-link flexible arm of De Luca & Siciliano (1991), under all controllers of arms.
+"""The two-link flexible arm of De Luca & Siciliano (1991), under all controllers for arms.
 
-Links of half a metre that bend at 0.48 Hz with what they carry; quintics of 3 s.  Encoders, tachometers and a strain gauge on
-each link have noise; there is neither friction nor damping, so that what a controller does not damp stays.
+The links are half a metre long and bend at 0.48 Hz with their load; the joint paths are quintics of 3 s. Encoders,
+tachometers and a strain gauge on each link have noise. There is neither friction nor damping, so vibration that a
+controller does not damp persists.
 """
 
 from __future__ import annotations
@@ -93,12 +94,12 @@ def two_link() -> Arm:
 
 
 def deflections(result: lb.Result) -> Array:
-    """Of the tips of the links."""
+    """Deflections of the tips of the links."""
     return np.column_stack([result.deflection(f"link{i}", "tip")[:, 1] for i in (1, 2)])
 
 
 def sensors() -> list:
-    """Encoders of 18 bit, tachometers, a strain gauge on each link."""
+    """18-bit encoders, tachometers, and a strain gauge on each link."""
     gauges = [
         control.StrainGauge(f"link{i}", at=0.02, y=1e-3, name=f"gauge{i}", rate=1000.0, noise=2e-7)
         for i in (1, 2)
@@ -111,7 +112,7 @@ def sensors() -> list:
 
 
 def end(s: lb.System) -> Array:
-    """The configuration at the end of the motion."""
+    """The final configuration of the motion."""
     q = s.neutral()
     for hub, angle in zip(HUBS, GOAL):
         q[s.layout[hub].q_joint] = angle

@@ -24,7 +24,7 @@ SHOWN = 2.0
 
 
 def figure(plant: Plant, outcomes: Sequence[Outcome]) -> Figure:
-    """The deflection over time under each controller, and its error on a logarithmic scale, all to the same scales."""
+    """The deflection over time under each controller, and its error on a logarithmic scale, all on the same scales."""
     from limber.plotting.style import new_figure  # noqa: PLC0415
 
     done = [x for x in outcomes if x.result is not None]
@@ -73,7 +73,7 @@ def figure(plant: Plant, outcomes: Sequence[Outcome]) -> Figure:
 
 
 def draw(plant: Plant, outcomes: Sequence[Outcome], file: Path) -> None:
-    """Write the picture as a PNG file; its few colours need no more than a palette."""
+    """Write the picture as a PNG file with a small palette."""
     from PIL import Image  # noqa: PLC0415
 
     from limber.plotting.style import save, style  # noqa: PLC0415
@@ -96,7 +96,7 @@ def heads(plant: Plant) -> tuple[str, ...]:
 
 
 def row(plant: Plant, outcome: Outcome) -> tuple[str, ...]:
-    """A row of a table; a run that failed has its message in place of its figures."""
+    """A row of a table; for a failed run, the message replaces the figures."""
     f = outcome.figures
     if f is None:
         return (outcome.controller, f"failed: {outcome.failure}", *[""] * (len(heads(plant)) - 2))
@@ -117,7 +117,7 @@ def row(plant: Plant, outcome: Outcome) -> tuple[str, ...]:
 
 
 def _short(x: float) -> str:
-    """Three digits, without powers of ten where a table can do without."""
+    """Three digits, without powers of ten where possible."""
     return f"{x:.0f}" if 1e3 <= abs(x) < 1e5 else f"{x:.3g}"
 
 
@@ -137,7 +137,7 @@ def markdown(plant: Plant, outcomes: Sequence[Outcome]) -> str:
 
 
 def put(page: Path, plant: Plant, outcomes: Sequence[Outcome]) -> bool:
-    """Put the table of a plant into a page, in place of the one between its marks; False if the page has none."""
+    """Put the table of a plant into a page, replacing the one between its marks; False if the page has none."""
     text = page.read_text(encoding="utf-8")
     first, last = f"<!-- table of {plant.name} -->\n", f"<!-- end of {plant.name} -->"
     if first not in text or last not in text:

@@ -1,4 +1,4 @@
-"""References of joints: motions planned from rest to rest, and what shapers must know of a loop."""
+"""Joint references: motions planned from rest to rest, and the oscillations of a loop that shapers need."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def joints_along(
 
 
 def along(system: System, motion: DesiredMotion) -> Result:
-    """A planned motion as a simulation gives it, to be followed by `LQR`."""
+    """A planned motion in the form of a simulation result, to be followed by `LQR`."""
     places = plain_speeds(system)
     torque = np.zeros((len(motion.t), system.nv))
     torque[:, places.v] = motion.force
@@ -42,6 +42,7 @@ def along(system: System, motion: DesiredMotion) -> Result:
 
 
 def oscillations(rates: np.ndarray, damping: float = 0.5) -> list[tuple[float, float]]:
-    """(omega, damping ratio) of the poles s that oscillate with less than a damping ratio, the slowest first."""
+    """(omega, damping ratio) of the poles s that oscillate with less than the given damping ratio, the slowest
+    first."""
     found = [(abs(s), -s.real / abs(s)) for s in rates if s.imag > 0.0]
     return sorted((float(w), max(float(z), 0.0)) for w, z in found if z < damping)

@@ -1,4 +1,4 @@
-"""What a comparison needs to know of a plant and of its controllers."""
+"""The description of a plant and its controllers for a comparison."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from limber.trajectories import Trajectory
 
 @dataclass(frozen=True)
 class Entry:
-    """A controller of a comparison: a function from a plant to a loop, which takes further settings.
+    """A controller of a comparison: a function from a plant to a loop, with optional settings.
 
-    settings : as they were chosen.
+    settings : the chosen settings.
     tried : {setting: values} among which they were chosen, see `tuning`.
     """
 
@@ -26,12 +26,12 @@ class Entry:
     tried: Mapping[str, tuple] = field(default_factory=dict)
 
     def __call__(self, plant: Plant, **settings: Any) -> Loop:
-        """The loop with the settings that were chosen, or with others."""
+        """The loop with the chosen settings, or with others."""
         return self.make(plant, **{**self.settings, **settings})
 
 
 class Catalogue:
-    """Controllers by name, in the order in which they are written down.
+    """Controllers by name, in the order of their definition.
 
     @CATALOGUE.entry("PD", bandwidth=(0.5, 1.0, 2.0))
     def pd(plant, bandwidth=1.0): ...
@@ -43,7 +43,7 @@ class Catalogue:
     def entry(
         self, name: str, **tried: tuple
     ) -> Callable[[Callable[..., Loop]], Callable[..., Loop]]:
-        """Put a function from a plant to a loop among the controllers; `tried` are values of its settings."""
+        """Register a function from a plant to a loop as a controller; `tried` has values of its settings."""
 
         def kept(make: Callable[..., Loop]) -> Callable[..., Loop]:
             self._made[name] = make, tried
@@ -52,7 +52,7 @@ class Catalogue:
         return kept
 
     def entries(self, settings: Mapping[str, Mapping[str, Any]]) -> dict[str, Entry]:
-        """The controllers with settings by name; where there are none, those of the function hold."""
+        """The controllers with settings by name; settings that are not given have the defaults of the function."""
         return {
             name: Entry(make, settings.get(name, {}), tried)
             for name, (make, tried) in self._made.items()
@@ -61,22 +61,24 @@ class Catalogue:
 
 @dataclass(frozen=True, eq=False)
 class Plant:
-    """A system, a motion to be made, and what is measured of it.
+    """A system, a motion to make, and the measures of its quality.
 
     name, title : for tables and pictures.
-    system, q0 : what is controlled, and where it starts.
+    system, q0 : the controlled system, and its initial configuration.
     changed : the same system with other stiffnesses and masses, which no controller knows.
-    path : the motion that is asked for: joints of an arm; a part of the turn, from 0 to 1, of a spacecraft; the place of an object.
-    duration : how long a run is, s.
+    path : the commanded motion: joints of an arm; the fraction of the slew, from 0 to 1, of a spacecraft; the position
+        of an object.
+    duration : of a run, s.
     window : (from, until) s, in which the residual vibration is measured.
-    error : how far the end is from its goal at each time of a result: m of a tip, rad of an attitude.
-    error_unit, error_scale : of `error` in tables, and the factor into it.
-    tolerance : the error below which it must stay to count as settled, in units of `error`.
-    deflections : (n, k) m, of the parts that are watched at each time of a result; pictures show the first one.
-    watched : what that is, in words.
-    loop : the loop of a controller with the plant's sensors and actuators.
+    error : the distance from the goal at each time of a result: m for a tip, rad for an attitude.
+    error_unit, error_scale : of `error` in tables, and the conversion factor.
+    tolerance : the error below which the motion counts as settled, in units of `error`.
+    deflections : (n, k) m, of the observed parts at each time of a result; pictures show the first one.
+    watched : the observed parts, in words.
+    loop : makes the loop of a controller with the plant's sensors and actuators.
     entries : the controllers by name, each an `Entry` or another function from the plant to a loop.
-    further : a further column of the table: its head, and a function from a result to a number; None if there is none.
+    further : an additional column of the table: its head, and a function from a result to a number; None if there is
+        none.
     """
 
     name: str

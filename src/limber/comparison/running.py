@@ -25,11 +25,11 @@ ROWS = 1500
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """A controller on a plant.
+    """The outcome of a controller on a plant.
 
     controller : its name.
-    figures, result : None if the run failed, and then `failure` tells why.
-    changed : the run on the changed plant; None if it was not asked for, or failed, and then `changed_failure` tells why.
+    figures, result : None if the run failed; `failure` then says why.
+    changed : the run on the changed plant; None if it was not requested, or failed; `changed_failure` then says why.
     """
 
     controller: str
@@ -41,7 +41,7 @@ class Outcome:
 
 
 class Timed(Controller):
-    """A controller whose commands are timed."""
+    """A controller with timed commands."""
 
     def __init__(self, controller: Any):
         self.controller, self.sample_time = controller, controller.sample_time
@@ -53,7 +53,7 @@ class Timed(Controller):
         return getattr(self.controller, "uses", None)
 
     def prepare(self, loop: Loop) -> None:
-        """Nothing: the controller has been prepared in its own loop."""
+        """Do nothing: the controller has been prepared in its own loop."""
 
     def start(self, t: float, measured: Measured) -> None:
         """Start the controller."""
@@ -61,14 +61,14 @@ class Timed(Controller):
         self.controller.start(t, measured)
 
     def command(self, t: float, measured: Measured) -> Any:
-        """The command, and its time."""
+        """Compute the command, and record its time."""
         begin = time.thread_time()
         found = self.controller.command(t, measured)
         self.times.append(time.thread_time() - begin)
         return found
 
     def outputs(self) -> Any:
-        """Those of the controller, if it has any."""
+        """The outputs of the controller, if it has any."""
         outputs = getattr(self.controller, "outputs", None)
         return outputs() if outputs is not None else {}
 
@@ -81,14 +81,14 @@ def run(
     changed: bool | Callable[[Figures], bool] = True,
     **settings: Any,
 ) -> Outcome:
-    """One controller on a plant.
+    """Run one controller on a plant.
 
     Parameters
     ----------
     name : of the controller, one of plant.entries.
     until : s, to end the run before the duration of the plant.
-    changed : whether it runs on the plant with other numbers as well, or a function that tells by the figures of the first run.
-    settings : of the controller, others than those that were chosen.
+    changed : whether it also runs on the changed plant, or a function that decides from the figures of the first run.
+    settings : of the controller, to override the chosen ones.
     """
     if name not in plant.entries:
         raise ArgumentValueError(
@@ -127,9 +127,10 @@ def _simulated(plant: Plant, system: System, loop: Loop, end: float) -> Result:
 def compare(
     plant: Plant, names: Iterable[str] | None = None, *, until: float | None = None, told: Callable[[Outcome], Any] | None = None
 ) -> list[Outcome]:  # fmt: skip
-    """Several controllers on a plant, one after the other; all of them unless `names` says which.
+    """Run several controllers on a plant, one after the other; all of them by default.
 
-    told : called with each outcome as it comes.
+    names : the controllers to run.
+    told : called with each outcome as it finishes.
     """
     found = []
     for name in plant.entries if names is None else names:

@@ -1,11 +1,12 @@
 """How the settings of each controller are chosen, by the same rule for all.
 
-A controller has one number or two that say how hard it works.  All combinations of the values in `Entry.tried` run on the plant that the
-controller knows, and on the changed one.  The sum of both settling times decides; of those within 2 % of the least sum, the error that is
-left on the known plant.  A run that does not settle counts as its whole duration, and once more for each power of ten by which the
-error is above the tolerance.  Settings whose run on the changed plant fails come after all others, by the error on the known plant.
+A controller has one or two numbers that say how hard it works. All combinations of the values in `Entry.tried` run on
+the plant that the controller knows, and on the changed one. The sum of both settling times decides; among those within
+2 % of the smallest sum, the remaining error on the known plant decides. A run that does not settle counts as its whole
+duration, and once more for each power of ten by which the error exceeds the tolerance. Settings whose run on the
+changed plant fails are ranked last, by the error on the known plant.
 
-Settings that are worse on the known plant than the best so far are on both do not run on the changed one.
+Settings that are worse on the known plant alone than the best so far on both do not run on the changed one.
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ ALIKE = 1.02
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """A controller with some settings.
+    """A controller with certain settings.
 
-    score : s, the less the better; inf for a run that failed.
-    error : that is left on the known plant.
+    score : s, lower is better; inf for a failed run.
+    error : the remaining error on the known plant.
     """
 
     settings: dict[str, Any]
@@ -39,9 +40,9 @@ class Trial:
 
 
 def tune(plant: Plant, name: str, told: Callable[[Trial], Any] | None = None) -> list[Trial]:
-    """All settings of a controller that are to be tried, the best first.
+    """Try all settings of a controller, and return the trials, the best first.
 
-    told : called with each trial as it comes.
+    told : called with each trial as it finishes.
     """
     entry = plant.entries[name]
     tried = entry.tried if isinstance(entry, Entry) else {}
@@ -61,7 +62,7 @@ def tune(plant: Plant, name: str, told: Callable[[Trial], Any] | None = None) ->
 
 
 def ranked(trials: list[Trial]) -> list[Trial]:
-    """The best first; those without a run on the changed plant last."""
+    """The trials, the best first; those without a run on the changed plant are last."""
     whole = [x.score for x in trials if x.outcome.changed is not None]
     near = ALIKE * min(whole, default=math.inf)
 

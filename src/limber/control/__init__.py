@@ -1,9 +1,9 @@
-"""The control laboratory: sensors, actuators and controllers in loops of several sample rates; linear models.
+"""Sensors, actuators and controllers in loops with several sample rates, and linear models.
 
     loop = lb.control.Loop(system, controller, sensors=[...], actuators=[...], delay=...)
     result = lb.simulate(system, 10.0, torque=loop)
 
-`limber.control.controller` tells what a controller is.
+`limber.control.controller` describes the interface of a controller.
 """
 
 from limber.control.active_damping import ActiveDamping

@@ -1,21 +1,22 @@
-r"""Active damping: joints held by proportional and derivative control, and vibrations damped by torques besides.
+r"""Active damping: PD control of the joints, with additional torques that damp vibrations.
 
-About a configuration, with x = [dq, dv] and the torques u of the joints, the system under PD control is x' = A x + B u.  Two laws
-add to u what damps its chosen vibrations:
+About a configuration, with x = [dq, dv] and the joint torques u, the system under PD control is x' = A x + B u. Two
+laws add a part of u that damps the chosen vibrations:
 
-    modal   u = -k W^T x.  The columns of W span the left invariant subspace of the chosen pairs of eigenvalues, so that
-            z = W^T x has z' = L z + W^T B u.  k moves these pairs to the damping ratio that is asked for, at the same distance from
-            zero, and all other eigenvalues stay where they are (Simon & Mitter, Information and Control 13 (1968) 316).
-    ppf     positive position feedback (Fanson & Caughey, AIAA J. 28 (1990) 717): from modal displacements y of the vibrations with
-            joints on their springs kp, filters of second order
+    modal   u = -k W^T x.  The columns of W span the left invariant subspace of the chosen pairs of eigenvalues, so
+            z = W^T x has z' = L z + W^T B u.  k moves these pairs to the requested damping ratio, at the same distance
+            from zero, and all other eigenvalues stay unchanged (Simon & Mitter, Information and Control 13 (1968) 316).
+    ppf     positive position feedback (Fanson & Caughey, AIAA J. 28 (1990) 717): second-order filters of the modal
+            displacements y of the vibrations with the joints on their springs kp,
                 f'' + 2 d w_f f' + w_f^2 f = w_f^2 y,     u = P w^2 g f,    P = (Phi^T B)^+
-            with w_f = w sqrt(1 + 4 c^2), d w_f = 2 c w and g = 4 c^2 / (1 + 4 c^2).  A vibration of frequency w without damping of
-            its own and its filter then both have the damping ratio c; the static gain g is below 1.
+            with w_f = w sqrt(1 + 4 c^2), d w_f = 2 c w and g = 4 c^2 / (1 + 4 c^2).  An undamped vibration of
+            frequency w and its filter then both have the damping ratio c; the static gain g is below 1.
 
-Range     Small motions about the configuration; `modal` needs displacements and rates of the modes, `ppf` displacements alone, and
-          its torques fall off above w_f, so that modes which the model lacks are hardly excited.  Its formulas leave out kd and the
-          damping of the links, which add to c.  At most as many vibrations as there are torques with `ppf`, each of which moves all
-          of them.  `poles` are those of the loop in continuous time; `margins` tells what sampling does to it.
+Range     Small motions about the configuration.  `modal` needs displacements and rates of the modes, `ppf` only
+          displacements, and its torques roll off above w_f, so modes that the model lacks are hardly excited.  Its
+          formulas ignore kd and the damping of the links, which add to c.  `ppf` damps at most as many vibrations as
+          there are torques, each of which moves all of them.  `poles` are those of the loop in continuous time;
+          `margins` shows the effect of sampling.
 """
 
 from __future__ import annotations
@@ -44,21 +45,25 @@ UNREACHED = 1e-6
 
 
 class ActiveDamping(PD):
-    """PD control of joints that damps vibrations of the links; the head of this file has the equations.
+    """PD control of the joints with active damping of the vibrations of the links.
+
+    The head of this file has the equations.
 
     Parameters
     ----------
     kp, kd : gains of the joints, as for `PD`.
     sample_time : s.
-    damping : the damping ratio c of the vibrations.
-    modes : how many vibrations are damped, of those with less damping and from the lowest on.
+    damping : the damping ratio c that the vibrations are given.
+    modes : the number of vibrations to damp: the lowest ones of those with less damping than `damping`.
     law : "modal" or "ppf".
-    about : (nq,) the configuration, neutral unless given; deformations are those of its equilibrium.
-    system : the model by which it is designed, if it is not the system of the loop.
-    observer : where modes are not measured, an object that estimates the state, such as `Kalman`.
-    bodies, reference, limit, ... : as for `PID`.
+    about : (nq,) the configuration to design for, neutral by default. Its deformations are replaced by those in
+        equilibrium.
+    system : the model used for the design, if it is not the system of the loop.
+    observer : if the modes are not measured, an object that estimates the state, such as `Kalman`.
+    options : bodies, reference, limit and further options of `PID`.
 
-    `frequencies` (rad/s) and `ratios` are those of the damped vibrations before; `poles` of the loop afterwards.
+    `frequencies` (rad/s) and `ratios` describe the chosen vibrations before damping; `poles` are those of the damped
+    loop.
     """
 
     def __init__(
@@ -85,7 +90,7 @@ class ActiveDamping(PD):
         self.law, self.about, self.system, self.observer = law, about, system, observer
 
     def prepare(self, loop: Any) -> None:
-        """Find the joints, and design the damping."""
+        """Find the joints and design the damping."""
         super().prepare(loop)
         s, places = self._system, self._prepared
         design = s if self.system is None else self.system
@@ -200,7 +205,7 @@ class ActiveDamping(PD):
     # --- the loop -----------------------------------------------------------------------------------
 
     def start(self, t: float, measured: Measured) -> None:
-        """Begin anew, at rest where the joints are."""
+        """Reset the controller, at rest at the current joint positions."""
         super().start(t, measured)
         self._filters = np.zeros(self._damper.order)
 
@@ -222,8 +227,9 @@ class ActiveDamping(PD):
         return self._placed(self._torque(wanted - q[places.q], speed - v[places.v], extra))
 
     def linear(self) -> LinearModel:
-        """PD control and damping as a discrete model from the whole state to the torques; with an observer from the
-        readings of its sensors (`Kalman.seen`).
+        """Return PD control and damping as a discrete model from the whole state to the torques.
+
+        With an observer, its inputs are the sensor readings (`Kalman.seen`).
         """
         if self._fade:
             raise ArgumentTypeError("ActiveDamping has no linear model with a filter_time.")

@@ -1,20 +1,23 @@
-r"""Several arms carry one object: closed loops of its pose and of the forces that squeeze it.
+r"""Several arms carry one object, with feedback of its pose and of the squeeze forces.
 
-At every sample, with the errors of the object's place and orientation (as a rotation vector) e and of its velocity r, world axes,
+At every sample, with the error e of the object's position and orientation (as a rotation vector) and the error r of its
+velocity, in world axes,
 
     a = reference acceleration + kd r + kp e
-    f = wanted squeeze force + p,     p' = ki (wanted squeeze force - squeeze force)
+    f = desired squeeze force + p,     p' = ki (desired squeeze force - squeeze force)
     torques = those of least weighted norm that give the object the acceleration a and the squeeze force f  (`lb.share_load`)
               + joint_damping D (w - v)
 
-where D is the diagonal of the mass matrix and w are the joint speeds of least kinetic energy with which the object moves as it should, so that, with an exact rigid model, pose errors obey e'' + kd e' + kp e = 0, and the force is held although the model is not exact
-(Siciliano & Khatib, Springer Handbook of Robotics, 2nd ed., chapter 39; hybrid of motion and internal force).
+where D is the diagonal of the mass matrix, and w are the joint speeds of least kinetic energy with which the object
+moves as desired. With an exact rigid model, pose errors therefore obey e'' + kd e' + kp e = 0. The integral holds the
+force even if the model is not exact (Siciliano & Khatib, Springer Handbook of Robotics, 2nd ed., chapter 39; hybrid of
+motion and internal force).
 
-Range     Torques are those of a rigid model: where arms or object bend, it is their rigid twin, brought to the measured joints
-          and object as well as its closures allow.  kp and kd must then keep the loop well below the lowest frequency of the
-          held object.  The squeeze force is that just before the torques change.  Without sensors in the loop, it and the state
-          are exact; with sensors they come from the joints of the arms and from force-torque sensors inboard of the hands
-          (`grips`).
+Range     The torques are those of a rigid model.  If arms or object bend, it is their rigid twin, brought to the
+          measured joints and object as well as its closures allow; kp and kd must then keep the loop well below the
+          lowest frequency of the held object.  The squeeze force is that just before the torques change.  Without
+          sensors in the loop, the force and the state are exact; with sensors they come from the joints of the arms
+          and from force-torque sensors inboard of the hands (`grips`).
 """
 
 from __future__ import annotations
@@ -44,26 +47,32 @@ from limber.trajectories import Trajectory
 
 
 class CarriedObject(Controller):
-    """Arms that move an object along a path and squeeze it with held forces; the head of this file has the equations.
+    """Arms that move an object along a path and squeeze it with controlled forces.
+
+    The head of this file has the equations.
 
     Parameters
     ----------
-    kp, kd : 1/s^2 and 1/s, one number, or six: about the axes of the world, then along them.  kp = w^2, kd = 2 w.
+    kp, kd : 1/s^2 and 1/s; one number, or six: about the world axes, then along them. kp = w^2, kd = 2 w is critically
+        damped.
     sample_time : s.
     obj : the name of the object, as in `lb.grasp_map`; its frame is that of its first body.
-    place : a Trajectory (3,) of the place of the object's frame in the world; None to hold that at the start.
-    turn, axis : a Trajectory of the angle by which the object is turned about an axis of the world from how it is at the start.
-    squeeze : {("left", "right"): force}, closures that press the object towards each other, with forces in N or Trajectories of them.
-    ki : 1/s, of the squeeze forces.
-    joint_damping : 1/s, of all joints of the arms.  It calms motions of the arms that the object does not see, and the
-        vibration of flexible ones.
-    weights : how torques are shared, as in `lb.share_load`.
-    system : the rigid twin of the system of the loop, which it needs if that has modes: the same bodies and closures.
-    forces : with sensors in the loop, {closure: name of a ForceTorque sensor} for each closure in `squeeze`; the sensor sits inboard of
-        the hand.  Encoders and tachometers read all joints of the arms.
-    q : with sensors, (nq,) the configuration at the start, which tells where the object is.
+    place : a Trajectory (3,) of the position of the object's frame in the world; None to hold the initial position.
+    turn, axis : a Trajectory of the angle by which the object is rotated from its initial orientation, and the axis, in
+        world axes.
+    squeeze : {("left", "right"): force}: pairs of closures that press the object towards each other, with forces in N
+        or Trajectories of them.
+    ki : 1/s, integral gain of the squeeze forces.
+    joint_damping : 1/s, damping of all joints of the arms. It damps motions of the arms that do not move the object,
+        and the vibration of flexible arms.
+    weights : how the torques are shared, as in `lb.share_load`.
+    system : the rigid model of the system, with the same bodies and closures; required if the system of the loop has
+        modes.
+    forces : with sensors in the loop, {closure: name of a ForceTorque sensor} for each closure in `squeeze`; the sensor
+        is inboard of the hand. Encoders and tachometers must read all joints of the arms.
+    q : with sensors, (nq,) the initial configuration, from which the pose of the object is found.
 
-    It records "object error" (rotation vector, rad, and place, m) and "squeeze" (N, one for each pair).
+    The loop records "object error" (rotation vector, rad, and position, m) and "squeeze" (N, one for each pair).
     """
 
     def __init__(
@@ -98,7 +107,7 @@ class CarriedObject(Controller):
         return f"CarriedObject({self.obj!r}, {self.sample_time:g} s)"
 
     def prepare(self, loop: Any) -> None:
-        """Find the object and its closures; see that torques can be computed."""
+        """Find the object and its closures, and check that the torques can be computed."""
         s: System = loop.system
         if loop.actuators:
             raise ArgumentValueError(
@@ -131,7 +140,7 @@ class CarriedObject(Controller):
         self._prepare_sensors(loop)
 
     def _prepare_sensors(self, loop: Any) -> None:
-        """With sensors, see that they tell the state of the arms and the squeeze forces."""
+        """With sensors, check that they determine the state of the arms and the squeeze forces."""
         self._object: MeasuredObject | None = None
         self._grips: GripForces | None = None
         self.uses: tuple[str, ...] = ()
@@ -156,7 +165,7 @@ class CarriedObject(Controller):
         self.uses = (*joints, *self.forces.values())
 
     def start(self, t: float, measured: Measured) -> None:
-        """Begin anew, with the object as it is."""
+        """Reset the controller, with the object at its current pose."""
         self._last = t
         if self._object is not None:
             self._object.reset()
@@ -193,7 +202,7 @@ class CarriedObject(Controller):
         return self._tau
 
     def outputs(self) -> dict[str, Array]:
-        """Errors of the object's pose, and squeeze forces."""
+        """Return the pose error of the object and the squeeze forces."""
         return {"object error": self._error, "squeeze": self._held}
 
     def _behind(self, q: Array, v: Array, rate: Array) -> Array:
@@ -206,7 +215,7 @@ class CarriedObject(Controller):
         return np.diag(mass_matrix(self._model, q)) * found
 
     def _wanted(self, t: float) -> tuple[Array, Array, Array, Array]:
-        """Orientation, place, velocity and acceleration of the object."""
+        """Desired orientation, position, velocity and acceleration of the object."""
         R, p = self._start
         rate, acceleration = np.zeros(6), np.zeros(6)
         if self.place is not None:
@@ -223,7 +232,7 @@ class CarriedObject(Controller):
         return self._system if self._object is None else self._model
 
     def _known(self, t: float, measured: Measured) -> tuple[Array, Array]:
-        """The state, exact or by measured joints."""
+        """The state, exact or from measured joints."""
         since, self._last = t - self._last, t
         if self._object is None:
             return measured.q, measured.v
@@ -245,7 +254,7 @@ class CarriedObject(Controller):
         return np.array([grasp.pressing(*pair) @ rows for pair in self.squeeze])
 
     def _on_model(self, q: Array, v: Array) -> tuple[Array, Array]:
-        """The state of the model that is nearest to that of the system."""
+        """The state of the model nearest to that of the system."""
         if self._model is self._seen:
             return q, v
         there, speeds = self._model.neutral(), np.zeros(self._model.nv)
@@ -257,7 +266,7 @@ class CarriedObject(Controller):
 
     @staticmethod
     def _on_joints(torques: Array, of: System, on: System) -> Array:
-        """Torques (nv,) of one of two systems with the same joints as those of the other."""
+        """Torques (nv,) of one of two systems with the same joints, converted to those of the other."""
         found = np.zeros(on.nv)
         for body, where in on.layout.items():
             found[where.v_joint] = torques[of.layout[body].v_joint]

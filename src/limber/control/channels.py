@@ -1,12 +1,12 @@
-"""Inputs and outputs of linear models, as they are written: tuples that begin with a kind.
+"""The notation for inputs and outputs of linear models: tuples that begin with a kind.
 
     "link1"                                   the joint of a body: its torque as an input, its coordinates as an output
     ("torque", "link1", 0)                    one speed of it
     ("force", "link2", "tip", "y")            one axis of a force at a node
     ("position", "link2", "tip")              all three axes
 
-A tuple has the kind, the names that the kind needs, and, if only one component is meant, that component.  Lists serve as
-well as tuples, so that files and command lines can have them.
+A tuple has the kind, the names that the kind needs, and, to select one component, that component. Lists are accepted
+too, for files and command lines.
 """
 
 from __future__ import annotations
@@ -57,12 +57,12 @@ OUTPUTS = {
 
 @dataclass(frozen=True)
 class Channel:
-    """One or several scalar inputs or outputs of one kind.
+    """One or more scalar inputs or outputs of one kind.
 
     of : the body, or the closure.
-    node : its number, None for the body frame.
-    components : which of the components of this kind, by number.
-    names : of the scalars, one for each component.
+    node : its number; None for the body frame.
+    components : the numbers of the components of this kind.
+    names : names of the scalars, one for each component.
     shape : (modes,) the modal shape of a strain or section force.
     """
 
@@ -75,7 +75,7 @@ class Channel:
 
 
 def checked(system: System, given: Any, argument: str, known: dict[str, str]) -> list[Channel]:
-    """The channels that a user asked for; `known` is INPUTS or OUTPUTS."""
+    """Check the channels that a user asked for; `known` is INPUTS or OUTPUTS."""
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise ArgumentTypeError(
             f'{argument} must be a list, as in ["link1", ("force", "link1", "tip", "x")], got {shown(given)}.'
@@ -219,7 +219,7 @@ _READERS = {
 def _of_body(
     system: System, where: str, kind: str, rest: list, names: int, further: str = ""
 ) -> list:
-    """What follows the kind, of which the first is a body; `names` are needed at least."""
+    """The entries after the kind, of which the first is a body; at least `names` are needed."""
     system.number(rest[0], f"{where}: body")
     if len(rest) < names:
         raise ArgumentValueError(
@@ -238,7 +238,7 @@ def _channel(
     name: str,
     alone: bool = False,
 ) -> Channel:
-    """All components of a kind, or the one that was asked for; `alone` says that there is but one, which needs no label."""
+    """All components of a kind, or the requested one; `alone` says that there is only one, which needs no label."""
     if len(component) > 1:
         raise ArgumentValueError(
             f"{where} has {shown(component)} after what it is of: one component at most is expected."
@@ -257,7 +257,7 @@ def _channel(
 
 
 def speed_names(system: System) -> list[str]:
-    """The names of the freedoms in the layout of v: body.joint0, body.mode0, ..."""
+    """The names of the degrees of freedom in the layout of v: body.joint0, body.mode0, ..."""
     names = [""] * system.nv
     for body, where in system.layout.items():
         for part, label in ((where.v_modes, "mode"), (where.v_joint, "joint")):

@@ -1,11 +1,11 @@
-"""Small motions of closed systems in independent coordinates, and the slopes of closure forces.
+"""Small motions of closed systems in independent coordinates, and the derivatives of closure forces.
 
-Some of the coordinates, as many as there are freedoms, are the independent ones y.  With the closure rows A and a motion v
-that meets them, A v = 0,
+As many coordinates as there are degrees of freedom are chosen as the independent ones, y. With the closure rows A and a
+motion v that satisfies them, A v = 0,
 
     dq = T dy,    dv = T dz + S dy,    A T = 0,    A S dy = -(dA) v
 
-where T has the unit matrix in the rows of y, and S zeros: y and z = dy/dt are entries of dq and dv.
+where T has the unit matrix in the rows of y, and S has zeros there: y and z = dy/dt are entries of dq and dv.
 """
 
 from __future__ import annotations
@@ -33,9 +33,10 @@ LARGEST = 1e6
 
 
 def refuse_broken(system: System, q: Array, v: Array) -> None:
-    """Refuse states (n, ...) that do not meet the closures.
+    """Reject states (n, ...) that violate the closures.
 
-    A ruthless system may meet them with its bodies deformed, as `lb.project` does, or undeformed, as its dynamics does.
+    A ruthless system may satisfy them with its bodies deformed, as `lb.project` does, or undeformed, as its dynamics
+    does.
     """
     places = [q] if system.fidelity == "full" else [q, undeformed(system, q)]
     off = [np.abs(evaluated(system, "violations", (x,))).max(axis=1) for x in places]
@@ -50,7 +51,7 @@ def refuse_broken(system: System, q: Array, v: Array) -> None:
 
 
 def independent_speeds(system: System, q: Array) -> np.ndarray:
-    """Numbers of the speeds that are taken as independent at q: those that the rows determine least, by pivoting."""
+    """The numbers of the speeds chosen as independent at q: those that the rows determine least, by pivoting."""
     space = row_space(system, _rows_at(system, q))
     if space.basis.shape[1] == 0:
         raise ArgumentValueError(
@@ -63,7 +64,7 @@ def independent_speeds(system: System, q: Array) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class ClosedMotions:
-    """T and S (nv, n) of one state; `independent` are the numbers of y."""
+    """T and S (nv, n) of one state; `independent` has the numbers of y."""
 
     independent: np.ndarray
     T: Array
@@ -73,7 +74,7 @@ class ClosedMotions:
 def closed_motions(
     system: System, q: Array, v: Array, independent: np.ndarray, which: str
 ) -> ClosedMotions:
-    """T and S at one state; `which` says in messages which of a batch it is."""
+    """T and S at one state; `which` identifies it within a batch, for messages."""
     where = _rows_at(system, q)
     space = row_space(system, where)
     if system.nv - space.rank != len(independent):
@@ -101,10 +102,10 @@ def closed_motions(
 
 
 def multipliers(system: System, q: Moving, force: Moving) -> Moving:
-    """Multipliers of least norm with A^T lambda = force, of one state, with their slopes.
+    """The Lagrange multipliers of least norm with A^T lambda = force at one state, with their derivatives.
 
-    lambda = X^+ force with X = A^T; the slope of a pseudoinverse has a part along the combinations N of rows without
-    effect:  dlambda = X^+ (dforce - dX lambda) + N N^T dX^T X^{+T} lambda.
+    lambda = X^+ force with X = A^T. The derivative of a pseudoinverse has a part along N, the combinations of rows
+    without effect:  dlambda = X^+ (dforce - dX lambda) + N N^T dX^T X^{+T} lambda.
     """
     value, along = q
     nv, count = along.shape[0], along.shape[1]
@@ -127,7 +128,7 @@ def multipliers(system: System, q: Moving, force: Moving) -> Moving:
 
 
 def closure_wrenches(system: System, q: Moving, lam: Moving) -> dict[str, Moving]:
-    """What each closure exerts on its end b, (6,) in world axes, of one state, with slopes."""
+    """The wrench (6,) of each closure on its end b, in world axes, at one state, with derivatives."""
     where = _moving_rows(system, *q)
     value, slope = slopes_of(system, "wrenches", {"q": where, "rows": lam})["wrenches"]
     return {
@@ -139,7 +140,7 @@ def closure_wrenches(system: System, q: Moving, lam: Moving) -> dict[str, Moving
 def with_closure_loads(
     system: System, q: Moving, wrenches: Mapping[str, Moving], external: Mapping
 ) -> dict[tuple[str, int | None], Moving]:
-    """External wrenches, and those of the closures on the nodes of their ends, of one state, with slopes."""
+    """External wrenches plus those of the closures on the nodes of their ends, at one state, with derivatives."""
     found = dict(external)
     for name, (value, slope) in wrenches.items():
         closure = system.closures[name]
@@ -161,7 +162,7 @@ def with_closure_loads(
 
 
 def _end(system: System, q: Moving, end: End) -> tuple[Moving, Moving]:
-    """The node of an end and the origin of its frame in the world, with slopes (3, directions)."""
+    """The node of an end and the origin of its frame in the world, with derivatives (3, directions)."""
     value, along = q
     if end.body == "world":
         still = end.offset, np.zeros((3, along.shape[1]))
@@ -175,12 +176,12 @@ def _end(system: System, q: Moving, end: End) -> tuple[Moving, Moving]:
 
 
 def _rows_at(system: System, q: Array) -> Array:
-    """q, or for ruthless systems q undeformed, where their rows are taken."""
+    """q, or for ruthless systems q undeformed, where their rows are evaluated."""
     return undeformed(system, q) if system.fidelity == "ruthless" else q
 
 
 def _moving_rows(system: System, q: Array, along: Array) -> Moving:
-    """q and its slopes along tangent directions, as closure rows see them."""
+    """q and its derivatives along tangent directions, as used for the closure rows."""
     if system.fidelity == "ruthless":
         along = _without_modes(system, along)
     return along_tangent(system, _rows_at(system, q), along)

@@ -1,4 +1,4 @@
-"""Commands as controllers return them, in the shape that a loop works with."""
+"""Checks of the commands that controllers return."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 
 def checked_command(loop: Loop, t: float, command: Any) -> Array:
-    """A command of the right size, as an array of its own: one number for each channel, or (nv,) without actuators."""
+    """Check the size of a command and copy it: one number for each channel, or (nv,) without actuators."""
     named = type(loop.controller.controller).__name__
     return _fitted(loop, f"the command of {named} at t = {t:.6g} s", command)
 
 
 def checked_initial(loop: Loop, given: ArrayLike) -> Array:
-    """The command before the first one, in the same shape."""
+    """Check the command that acts before the first one; it has the same shape."""
     return _fitted(loop, "initial", numbers("initial", given, "one number for each of a command"))
 
 

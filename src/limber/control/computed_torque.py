@@ -1,17 +1,17 @@
-r"""Computed torque: a model turns the accelerations that joints should have into torques.
+r"""Computed torque: a model converts desired joint accelerations into torques.
 
-At every sample, with the errors e of positions and r of speeds of the joints,
+At every sample, with the errors e of the positions and r of the speeds of the joints,
 
     a = reference acceleration + kd r + kp e
-    torque = what the model needs for these accelerations
+    torque = the torque that the model needs for these accelerations
 
-so that in between the errors would obey e'' + kd e' + kp e = 0 (Siciliano et al., Robotics, 8.5.2).  Two models are there:
+so that the errors obey e'' + kd e' + kp e = 0 (Siciliano et al., Robotics, 8.5.2). There are two models:
 
     rigid      undeformed bodies: joint rows of M(q) a + bias(q, v), all modes at zero
-    flexible   hybrid dynamics: joints accelerate by a, and the modes move as the forces on them make them
+    flexible   hybrid dynamics: the joints accelerate by a, and the modes move freely under the forces on them
 
-With the flexible model, joints follow exactly, whatever the links do, and the links vibrate as if their joints were held: what
-damps that is their own damping.  The modes must be known, exactly or from an observer.
+With the flexible model the joints follow exactly, and the links vibrate as if their joints were clamped: only their own
+damping damps this vibration. The modes must be known, exactly or from an observer.
 """
 
 from __future__ import annotations
@@ -34,18 +34,20 @@ MODELS = ("rigid", "flexible")
 
 
 class ComputedTorque(JointController):
-    """Joints follow their reference by inverse dynamics; the head of this file has the equations.
+    """Computed torque: the joints follow their reference by inverse dynamics.
+
+    The head of this file has the equations.
 
     Parameters
     ----------
-    kp, kd : 1/s^2 and 1/s, one number or one for each joint speed.  kp = w^2, kd = 2 w are critically damped.
+    kp, kd : 1/s^2 and 1/s, one number or one for each joint speed. kp = w^2, kd = 2 w is critically damped.
     sample_time : s.
     model : "rigid" or "flexible".
-    system : the model by which torques are computed, if it is not the system of the loop; with the same joints.
-    bodies, reference, limit : as for `PID`.  All other joints count as free of torque.
-    observer : where modes are not measured, an object that estimates the state, such as `Kalman`.
+    system : the model used to compute the torques, if it is not the system of the loop; it must have the same joints.
+    bodies, reference, limit : as for `PID`. All other joints are taken to be free of torque.
+    observer : if the modes are not measured, an object that estimates the state, such as `Kalman`.
 
-    With sensors, all joints of the system must be measured, speeds too, or there must be an observer.
+    With sensors, the positions and speeds of all joints must be measured, or there must be an observer.
     """
 
     def __init__(
@@ -72,7 +74,7 @@ class ComputedTorque(JointController):
         self.model, self.system, self.observer = model, system, observer
 
     def prepare(self, loop: Any) -> None:
-        """Find the joints, and check that what the model needs is known."""
+        """Find the joints, and check that everything the model needs is measured or estimated."""
         super().prepare(loop)
         places, s = self._prepared, self._system
         self._kp, self._kd = one_each("kp", self.kp, places), one_each("kd", self.kd, places)
@@ -98,7 +100,7 @@ class ComputedTorque(JointController):
         self._free = np.array(sorted(free), dtype=int)
 
     def _refuse_others(self) -> None:
-        """The model must have the joints of the system, and the modes if they are needed."""
+        """Check that the model has the joints of the system, and the modes if they are needed."""
         s, design = self._system, self._design
         for x in (s, design):
             if x.closures:
@@ -140,7 +142,9 @@ class ComputedTorque(JointController):
         return self._rigid(q, v, a) if self.model == "rigid" else self._flexible(q, v, a)
 
     def _flexible(self, q: Array, v: Array, a: Array) -> Array:
-        """The torques with which these joints accelerate so while all other freedoms move by themselves."""
+        """The torques with which these joints have the given accelerations while all other degrees of freedom move
+        freely.
+        """
         s, places = self._design, self._prepared
         vdot = np.zeros(s.nv)
         vdot[places.v] = a
@@ -149,7 +153,7 @@ class ComputedTorque(JointController):
         return tau[places.v]
 
     def _rigid(self, q: Array, v: Array, a: Array) -> Array:
-        """The torques of the undeformed system; joints that have no torque move as they must."""
+        """The torques of the undeformed system; joints without torque move freely."""
         s, design, places = self._system, self._design, self._prepared
         joints, model_joints = self._joints, _joint_speeds(design)
         position, speeds, rates = design.neutral(), np.zeros(design.nv), np.zeros(s.nv)

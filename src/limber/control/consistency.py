@@ -1,12 +1,13 @@
-"""Whether a filter knows how wrong it is: NEES, NIS and whiteness of innovations, with the bounds of chi-squared tests.
+"""Consistency of filters: NEES, NIS and whiteness of innovations, with the bounds of chi-squared tests.
 
     NEES = x^T P^-1 x of the error x of the estimate, NIS = y^T S^-1 y of innovations y
 
-have the means n, the number of components, if the covariances are right; over N independent samples, N times the mean is
-chi-squared with N n degrees of freedom.  Innovations of a consistent filter are white: the correlation of N of them at any lag is
-about normal with the variance 1/N (Bar-Shalom, Li & Kirubarajan, Estimation with Applications, 5.4).
+If the covariances are right, both have the mean n, the number of components; over N independent samples, N times the
+mean is chi-squared with N n degrees of freedom. The innovations of a consistent filter are white: the correlation of N
+of them at any lag is approximately normal with variance 1/N (Bar-Shalom, Li & Kirubarajan, Estimation with
+Applications, 5.4).
 
-Rows of nan are samples at which a sensor sent nothing new: they are left out.
+Rows of nan are samples at which a sensor sent nothing new; they are ignored.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from limber.errors import ArgumentValueError
 
 @dataclass(frozen=True)
 class Consistency:
-    """A mean with the bounds that it has with the given probability if all is right."""
+    """A mean, and the bounds within which it lies with the given probability if the filter is consistent."""
 
     value: float
     low: float
@@ -34,27 +35,30 @@ class Consistency:
 
 
 def nees(errors: ArrayLike, covariances: ArrayLike) -> Array:
-    """(N,) x^T P^-1 x of errors (N, n) with covariances (N, n, n)."""
+    """(N,) NEES x^T P^-1 x of errors (N, n) with covariances (N, n, n)."""
     x = array("errors", errors, ("N", "n"))
     P = array("covariances", covariances, (len(x), x.shape[1], x.shape[1]))
     return np.einsum("ni,ni->n", x, np.linalg.solve(P, x[..., None])[..., 0])
 
 
 def nis(innovations: ArrayLike) -> Array:
-    """(N,) of the N new ones of innovations (samples, n) that are scaled to unit variance, as `Kalman` records them."""
+    """(N,) NIS of innovations (samples, n) scaled to unit variance, as `Kalman` records them; N samples have new
+    readings.
+    """
     return (_new(innovations) ** 2).sum(axis=1)
 
 
 def mean_test(values: ArrayLike, components: int, level: float = 0.95, independent: int | None = None) -> Consistency:  # fmt: skip
-    """The mean of NEES or NIS with its bounds; it is true if the mean lies between them.
+    """The mean of NEES or NIS with its bounds. The result is true if the mean lies between them.
 
     Parameters
     ----------
     values : (N,) samples.
-    components : n, of the error or the innovation.
+    components : n, the number of components of the error or the innovation.
     level : the probability of the bounds.
-    independent : how many of the samples count as independent, all unless given.  Errors of estimates follow each other closely:
-        take those of several runs at one time, or count a sample for each time constant of the filter.
+    independent : how many of the samples count as independent; all by default. Successive errors of an estimate are
+        strongly correlated: use those of several runs at one time, or count one sample for each time constant of the
+        filter.
     """
     x = array("values", values, ("N",))
     count = len(x) if independent is None else whole("independent", independent, 1)
@@ -65,7 +69,7 @@ def mean_test(values: ArrayLike, components: int, level: float = 0.95, independe
 
 
 def whiteness(innovations: ArrayLike, lag: int = 1, level: float = 0.95) -> list[Consistency]:
-    """The correlation of each component of innovations (samples, n) with itself `lag` readings later, with its bounds."""
+    """The autocorrelation of each component of innovations (samples, n) at a lag of `lag` readings, with its bounds."""
     x = _new(innovations)
     lag, level = whole("lag", lag, 1), number("level", level, above=0.0)
     if len(x) <= lag:
@@ -77,7 +81,7 @@ def whiteness(innovations: ArrayLike, lag: int = 1, level: float = 0.95) -> list
 
 
 def _new(innovations: ArrayLike) -> Array:
-    """The rows of innovations that are not nan as a whole."""
+    """The rows of innovations that are not entirely nan."""
     rows = numbers("innovations", innovations, "(samples, n)")
     if rows.ndim == 2:
         rows = rows[~np.isnan(rows).all(axis=1)]

@@ -1,21 +1,24 @@
-"""What a controller is, and what it is given at every sample.
+"""The interface of a controller, and what it receives at every sample.
 
 A controller is any object with
 
     sample_time               s
-    start(t, measured)        called once, at the first sample; forget what was before
-    command(t, measured)      called at every sample, the first one too: the command from now on
+    start(t, measured)        called once, at the first sample: reset the controller
+    command(t, measured)      called at every sample, including the first one: return the command from now on
 
-The command is an array: without actuators the generalized forces (nv,), or those of the joints alone; with actuators one
-number for each of their channels, in the order of the list.  `Controller` is a base with the rest filled in, which is
-optional for other objects:
+The command is an array. Without actuators it has the generalized forces (nv,), or only those of the joints; with
+actuators it has one number for each of their channels, in the order of the list. The following methods are
+optional. The base class `Controller` has all of them except `safe_command`.
 
-    prepare(loop)             called when the loop is made: find the places in q and v, check that what is needed is measured
-    safe_command(t, measured) the command of a safe stop; zeros unless there is one
+    prepare(loop)             called when the loop is made: find the places in q and v, check that what is needed is
+                              measured
+    safe_command(t, measured) the command of a safe stop; zeros without this method
     outputs()                 {name: numbers} to be recorded at every sample
-    idle()                    called in real time when a command is out: work for the next sample that needs no measurement
-    linear()                  the controller as a `LinearModel` with its sample time: from readings to commands, feedback
-                              negative in it; inputs "coordinate <body>", "speed <body>", outputs "torque <body>"
+    idle()                    called in real time when a command is out: work for the next sample that needs no
+                              measurement
+    linear()                  the controller as a `LinearModel` with its sample time: from readings to commands, with
+                              the sign of negative feedback; inputs "coordinate <body>", "speed <body>", outputs
+                              "torque <body>"
 """
 
 from __future__ import annotations
@@ -35,16 +38,16 @@ if TYPE_CHECKING:
 
 
 class Measured:
-    """What is known at a sample: the last reading of every sensor that has arrived, by its name.
+    """The measurements at a sample: for every sensor, by name, the last reading that has arrived.
 
     t : the time of the sample, s.
-    q, v : the state, in the layout of the system.  Without sensors it is exact.  With sensors, joints that an encoder or a
-        tachometer reads have their last readings here, and all else is nan.
-    applied : the last command as the actuators could follow it, for controllers that must know of saturation; None
+    q, v : the state, in the layout of the system. Without sensors it is exact. With sensors, the joints that an encoder
+        or a tachometer reads have their last readings here, and all other entries are nan.
+    applied : the last command as the actuators could follow it, for controllers that must know about saturation; None
         before the first one.
 
-    `measured["gyro"]` is the last reading of that sensor, nan before the first one has arrived, and
-    `measured.taken("gyro")` the time at which it was taken.  Readings are not to be written to.
+    `measured["gyro"]` is the last reading of that sensor, nan before the first one has arrived.
+    `measured.taken("gyro")` is the time at which it was taken. Do not write to readings.
     """
 
     __slots__ = ("_readings", "_taken", "applied", "q", "t", "v")
@@ -93,32 +96,32 @@ class Measured:
 
 
 class Controller:
-    """The base of controllers; the head of this file tells what each method is for."""
+    """The base class of controllers; the head of this file describes the methods."""
 
     sample_time: float
     #: What estimates the state, where the controller has such an object.
     observer: Any = None
 
     def prepare(self, loop: Loop) -> None:
-        """Take note of the system, the sensors and the actuators; there is nothing to note here."""
+        """Look up what is needed in the system, the sensors and the actuators. The base class does nothing."""
 
     def start(self, t: float, measured: Measured) -> None:
-        """Begin anew; there is nothing to forget here."""
+        """Reset the controller. The base class does nothing."""
 
     def command(self, t: float, measured: Measured) -> ArrayLike | None:
-        """The command from now on, real numbers; nan where there is none."""
+        """Return the command from now on, real numbers; nan where there is none."""
         raise NotImplementedError(f"{type(self).__name__} has no method `command`.")
 
     def outputs(self) -> Mapping[str, ArrayLike]:
-        """Numbers to be recorded at this sample: those of the observer, if there is one."""
+        """Return numbers to record at this sample: those of the observer, if there is one."""
         outputs = getattr(self.observer, "outputs", None)
         return {} if outputs is None else outputs()
 
     def idle(self) -> None:
-        """Work ahead between two samples; there is nothing to be done here."""
+        """Do work for the next sample in advance. The base class does nothing."""
 
     def _observe_about(self, q: Array) -> None:
-        """Tell the observer, if it wants to know, the configuration that the controller works about."""
+        """Pass the operating point of the controller to the observer, if it accepts one."""
         work_about = getattr(self.observer, "work_about", None)
         if work_about is not None:
             work_about(q)
@@ -130,7 +133,7 @@ class Controller:
         return observed_feedback(self, self.observer, "Kalman")(feedback, places)
 
     def linear(self) -> LinearModel:
-        """The controller as a discrete linear model."""
+        """Return the controller as a discrete linear model."""
         raise ArgumentTypeError(
             f"{type(self).__name__} has no linear model: margins are for linear controllers such as PD and PID."
         )
@@ -139,9 +142,9 @@ class Controller:
 def observed_feedback(
     controller: Controller, observer: Any, known: str
 ) -> Callable[..., LinearModel]:
-    """The function of an observer that makes linear feedback of what it estimates to that of what is measured.
+    """The function of an observer that turns linear feedback of the estimate into linear feedback of the measurements.
 
-    known : the observer of `lb.control` that has it.
+    known : the observer of `lb.control` that has this function.
     """
     with_feedback = getattr(observer, "with_feedback", None)
     if with_feedback is None:
@@ -153,7 +156,7 @@ def observed_feedback(
 
 
 def check_controller(controller: Any) -> float:
-    """The sample time of a controller; refuse what is none."""
+    """Check that an object is a controller, and return its sample time."""
     name = type(controller).__name__
     for method in ("start", "command"):
         if not callable(getattr(controller, method, None)):

@@ -39,12 +39,12 @@ NEEDED = ("name", "kind", "source", "options")
 
 @dataclass(frozen=True)
 class DataSheet:
-    """A data sheet.
+    """The data sheet of a sensor or an actuator.
 
     name, kind : of the device; kind is a key of `limber.control.datasheet.KINDS`.
     source, read : where the numbers were published, and how they were read.
     published : the numbers as published, with their units.
-    options : keyword arguments of the class of its kind, in SI units.
+    options : keyword arguments of the class for this kind, in SI units.
     """
 
     name: str
@@ -55,9 +55,9 @@ class DataSheet:
     options: Mapping[str, Any]
 
     def make(self, *arguments: Any, **options: Any) -> Any:
-        """The sensor or actuator; what the sheet does not know, such as its place and rate, is given here.
+        """Make the sensor or actuator. Pass what the sheet does not contain, such as its place and rate.
 
-        Options that are given stand over those of the sheet.
+        Options passed here override those of the sheet.
         """
         return KINDS[self.kind](*arguments, **{**self.options, **options})
 
@@ -68,7 +68,7 @@ def datasheets() -> tuple[str, ...]:
 
 
 def datasheet(name: str | Path) -> DataSheet:
-    """A data sheet: the name of one that comes with Limber (`datasheets()`), or the path of a YAML file."""
+    """Load a data sheet: the name of one that comes with Limber (`datasheets()`), or the path of a YAML file."""
     if isinstance(name, str) and name in datasheets():
         path = FOLDER / f"{name}.yaml"
     elif isinstance(name, Path) or (isinstance(name, str) and name.endswith((".yaml", ".yml"))):

@@ -1,8 +1,8 @@
-"""How much later commands may come.
+"""Delay margins.
 
-A delay by whole samples turns the phase of a sampled loop and leaves its gain; one by a part of a sample changes what a command does
-until the next sample, and with it the gain.  So the phase alone tells the margin of a continuous loop, and in a sampled one which
-delays to try.
+In a sampled loop, a delay of whole samples changes the phase but not the gain. A delay of a fraction of a sample
+changes the effect of a command until the next sample, and so also the gain. The phase alone therefore gives the margin
+of a continuous loop; for a sampled loop it only says which delays to try.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ MOST = 40
 
 
 def delay_margin(loop: Feedback, i: int, by_phase: tuple[float, float]) -> tuple[float, float]:
-    """The further delay, s, that loop i of a stable loop bears, and the frequency, rad/s, of the motion that then does not decay.
+    """The additional delay, s, that loop i of a stable loop tolerates, and the frequency, rad/s, at which it then no
+    longer decays.
 
-    by_phase : what unit gains and their phases tell.
+    by_phase : the margin that follows from the phases at unit gain.
     """
     T = loop.dt
     if not T or loop.continuous is None:

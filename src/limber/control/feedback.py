@@ -1,8 +1,8 @@
 """Loops of a plant and a controller, continuous or sampled.
 
-The controller gives u = K y, with its sign: negative feedback has negative gains in it.  With plant (A, B, C, D) and controller
-(Ak, Bk, Ck, Dk), commands are u = P r + w, where r is what the controller answers, P = diag(p) holds the factors of the
-loops (1 closed, 0 open), and
+The controller gives u = K y, including the sign: negative feedback has negative gains. With plant (A, B, C, D) and
+controller (Ak, Bk, Ck, Dk), commands are u = P r + w, where r is the output of the controller, P = diag(p) holds the
+factors of the loops (1 closed, 0 open), and
 
     r = (1 - Dk D P)^{-1} (Dk C x + Ck xk + Dk D w)
 """
@@ -27,13 +27,13 @@ MOST_LATE = 500
 
 @dataclass(frozen=True, eq=False)
 class Feedback:
-    """A plant and a controller of one sample time.
+    """A plant and a controller with the same sample time.
 
     plant, controller : models of equal dt.
-    given : the plant and the controller as they were given, from which the loop of another sample time can be made; None if
-        the controller knows one sample time only.
+    given : the plant and the controller as they were passed, from which the loop can be made for another sample time;
+        None if the controller is known for one sample time only.
     delay : of commands, s.
-    continuous : the plant before it was sampled; None if it was given as a sampled one.
+    continuous : the plant before it was sampled; None if a sampled plant was passed.
     """
 
     plant: LinearModel
@@ -44,13 +44,14 @@ class Feedback:
 
     @property
     def dt(self) -> float:
-        """The sample time, zero for a continuous loop."""
+        """The sample time; zero for a continuous loop."""
         return self.plant.dt
 
     def model(self, factors: ArrayLike = 1.0) -> LinearModel:
-        """From w, added to the commands, to r, what the controller answers; the loops closed by these factors.
+        """The model from w, which is added to the commands, to r, the output of the controller; loops are closed with
+        these factors.
 
-        States are those of the plant, then those of the controller.
+        The states are those of the plant, then those of the controller.
         """
         P, K = self.plant, self.controller
         m = len(P.inputs)
@@ -73,11 +74,11 @@ class Feedback:
         )  # fmt: skip
 
     def poles(self, factors: ArrayLike = 1.0) -> np.ndarray:
-        """Poles of the closed loop, z of a sampled one."""
+        """Poles of the closed loop; in z for a sampled one."""
         return self.model(factors).poles
 
     def opened(self, i: int) -> LinearModel:
-        """L of loop i with the others closed: -r_i by w_i; the closed loop has 1 + L = 0."""
+        """L of loop i with the others closed: the response of -r_i to w_i. The closed loop has 1 + L = 0."""
         m = len(self.plant.inputs)
         factors = np.ones(m)
         factors[i] = 0.0
@@ -93,14 +94,14 @@ class Feedback:
         return _made(*self.given, sample_time, self.delay)
 
     def later(self, i: int, further: float) -> Feedback:
-        """The same sampled loop whose commands to input i take a further delay, s."""
+        """The same sampled loop with an additional delay, s, of the commands to input i."""
         assert self.continuous is not None
         delay = np.full(len(self.plant.inputs), self.delay)
         delay[i] += further
         return replace(self, plant=self.continuous.sampled(self.dt, delay), given=None)
 
     def growth(self, factors: ArrayLike = 1.0) -> float:
-        """The growth rate of the slowest or fastest growing pole: max of |z| - 1, or of the real part."""
+        """The growth rate of the least stable pole: the maximum of |z| - 1, or of the real part."""
         poles = self.poles(factors)
         if self.dt:
             return float(np.abs(poles).max(initial=0.0)) - 1.0
@@ -115,15 +116,15 @@ class Feedback:
 def feedback_of(
     plant: Any, controller: Any, sample_time: float | None = None, delay: float = 0.0
 ) -> Feedback:
-    """The loop of a plant and a controller.
+    """Make the loop of a plant and a controller.
 
     Parameters
     ----------
-    plant : a LinearModel, continuous, or sampled as the controller is.
-    controller : a matrix K of gains, for u = -K y; a LinearModel or an object whose method linear() gives one, from the
-        plant's outputs to its inputs with its sign, u = K(s) y.  A continuous controller with a sample time runs by the
-        trapezoidal rule.
-    sample_time : s; that of the controller unless given.
+    plant : a LinearModel, continuous, or sampled like the controller.
+    controller : a matrix K of gains, for u = -K y; a LinearModel, or an object whose method linear() returns one, from
+        the plant's outputs to its inputs with its sign, u = K(s) y. A continuous controller with a sample time is
+        discretized by the trapezoidal rule.
+    sample_time : s; by default that of the controller.
     delay : from a sample to the change of its command, s.
     """
     if not isinstance(plant, LinearModel):
@@ -211,7 +212,9 @@ def _controller(controller: Any, plant: LinearModel) -> LinearModel:
 
 
 def frequencies_of(loop: Feedback, zeros: np.ndarray) -> Array:
-    """Frequencies that show a loop: over its poles, open and closed, and close together at them and at its zeros."""
+    """Frequencies for plots of a loop: they span its open- and closed-loop poles, and are dense near these and near its
+    zeros.
+    """
     opened, closed = loop.model(0.0).rates, loop.model().rates
     both = np.concatenate([opened, closed])
     omega = spanned(both, loop.dt, count=800, decades=2.0)

@@ -2,9 +2,9 @@
 
     G(s) = D + C (s I - A)^{-1} B,    s = i omega, or exp(i omega dt) of a sampled model
 
-A is balanced and brought to complex Schur form Z U Z^H once.  Each frequency then takes one back substitution with the
-triangle s I - U, which runs over all frequencies at once: n^2 (m + p) / 2 operations a frequency, exact at each of them,
-also where A cannot be diagonalized, as with rigid-body modes.
+A is balanced and brought to complex Schur form Z U Z^H once. Each frequency then takes one back substitution with the
+triangle s I - U, which runs over all frequencies at once: n^2 (m + p) / 2 operations per frequency. The result is exact
+at each frequency, even if A cannot be diagonalized, as with rigid-body modes.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Responder:
         self.D, self.dt = model.D, model.dt
 
     def at(self, s: np.ndarray) -> np.ndarray:
-        """G (len(s), p, m)."""
+        """G (len(s), p, m) at complex s or z."""
         n, m = self.B.shape
         out = np.empty((len(s), *self.D.shape), dtype=complex)
         step = max(1, HELD // max(1, n * m))
@@ -69,16 +69,17 @@ def response(model: LinearModel, omega: ArrayLike) -> np.ndarray:
 
 
 def usual_frequencies(model: LinearModel, count: int = 600) -> Array:
-    """Frequencies that show a model: logarithmic over its poles, a decade on either side, and close together at each.
+    """Frequencies for plots of a model: logarithmic, a decade beyond its poles on either side, and dense near each
+    pole.
 
-    Up to half the sample rate of a sampled model.
+    For a sampled model they end at half the sample rate.
     """
     rates = model.rates
     return with_peaks(spanned(rates, model.dt, count), rates)
 
 
 def spanned(rates: np.ndarray, dt: float, count: int, decades: float = 1.0) -> Array:
-    """Frequencies from below the slowest of some poles to above the fastest, by so many decades."""
+    """Frequencies from below the slowest of some poles to above the fastest, by the given number of decades."""
     sizes = np.abs(rates[np.isfinite(rates)])
     sizes = sizes[sizes > AT_REST * sizes.max(initial=0.0)]
     low, high = (sizes.min(), sizes.max()) if sizes.size else (1.0, 1.0)
@@ -87,7 +88,7 @@ def spanned(rates: np.ndarray, dt: float, count: int, decades: float = 1.0) -> A
 
 
 def with_peaks(omega: Array, rates: np.ndarray) -> Array:
-    """Frequencies, and more of them about each lightly damped pole within their range."""
+    """Add frequencies around each lightly damped pole within the range."""
     near = np.sinh(np.linspace(-4.0, 4.0, 41))
     added = [omega]
     for pole in rates[np.isfinite(rates)]:

@@ -1,9 +1,11 @@
-r"""What is known of a carried object when arms are measured: its state by the joints of the arms, and the forces of grips.
+r"""The state of a carried object and its grip forces, from measurements on the arms.
 
-State     The joints of the arms are measured.  The object is where its closures violate least, by Newton steps in its coordinates from
-          where it was at the last sample; what is left goes to all joints (`lb.project`).
-Forces    A force-torque sensor inboard of a hand reads the wrench W.  With the rows A_c of the closure of that hand, as the
-          sensor's place sees them, and what the motion of the hand itself asks for,
+State     The joints of the arms are measured. The object is placed where its closures are violated least, by Newton
+steps in its
+          coordinates from the last sample; the remainder is distributed over all joints (`lb.project`).
+Forces    A force-torque sensor inboard of a hand reads the wrench W. With A_c, the closure rows of that hand referred
+to the
+          location of the sensor, and the wrench that the motion of the hand itself requires,
 
               A_c^T lambda = wrench of the motion - W
 """
@@ -31,11 +33,11 @@ STEPS = 2
 
 
 class MeasuredObject:
-    """The state of a rigid model of arms and object from the joints of the arms.
+    """Estimates the state of a rigid model of arms and object from the joints of the arms.
 
-    system, model : the system of the loop, and its rigid model, which may be the same.
+    system, model : the system of the loop and its rigid model, which may be the same.
     of_object : the places in v of the model that belong to the object.
-    start : (nq,) a configuration of `system` near that at the start, for the object.
+    start : (nq,) a configuration of `system` near the initial one, for the object.
     """
 
     def __init__(self, loop: Any, model: System, of_object: np.ndarray, start: Any):
@@ -74,11 +76,11 @@ class MeasuredObject:
                     )
 
     def reset(self) -> None:
-        """Begin anew, with the object where it is at the start."""
+        """Reset, with the object at its initial pose."""
         self._q, self._v = self._begin, np.zeros(self._model.nv)
 
     def state(self, measured: Measured, ahead: float) -> tuple[Array, Array]:
-        """q and v of the model; `ahead` is the time since the last sample, s."""
+        """Return q and v of the model; `ahead` is the time since the last sample, s."""
         model, own = self._model, self._of_object
         moved = np.zeros(model.nv)
         moved[own] = self._v[own]
@@ -98,9 +100,9 @@ class MeasuredObject:
 
 
 class GripForces:
-    """Forces of closures from force-torque sensors.
+    """Computes the forces of closures from force-torque sensors.
 
-    forces : {closure: sensor}, the sensor inboard of the hand that the closure holds the object by.
+    forces : {closure: sensor}, where the sensor is inboard of the hand whose closure holds the object.
     """
 
     def __init__(self, loop: Any, model: System, forces: Mapping[str, str]):

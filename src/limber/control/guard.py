@@ -1,15 +1,16 @@
-"""What happens when a controller has nothing sound to work with, or asks for too much.
+"""Supervision of a controller: what happens if its readings are unusable or its commands too large.
 
-`Guard` stands between a loop and a controller, in a simulation as on a machine.  It tells apart
+`Guard` stands between a loop and a controller, in a simulation as on a machine. It has these states:
 
-    OK         the command of the controller
-    WAIT       not all sensors have sent a first reading yet: the command is zero, and the controller is started later
-    LIMIT      the command was beyond `limit` and was cut to it
-    HOLD       a reading is nan or too old, or the command is not finite: the last sound command is held
-    STOP       that lasted for longer than `hold`, or an actuator did not follow its commands for longer than `follow`: safe
-               stop, by `safe_command` of the controller, or zero
+    OK         the command of the controller is used
+    WAIT       not all sensors have sent a first reading: the command is zero, and the controller is started later
+    LIMIT      the command exceeded `limit` and was clipped
+    HOLD       a reading is nan or too old, or the command is not finite: the last valid command is held
+    STOP       that lasted longer than `hold`, or an actuator did not follow its commands for longer than `follow`: safe
+               stop, with `safe_command` of the controller, or zero
 
-A stop is for good, unless `recover` says after how many sound samples in a row the controller is started again.
+A stop is permanent, unless `recover` gives the number of consecutive valid samples after which the controller is
+started again.
 """
 
 from __future__ import annotations
@@ -35,21 +36,21 @@ SAMPLES_TO_FOLLOW, FOLLOWS = 3, 1e-6
 
 
 class Guard(Controller):
-    """A controller whose readings and commands are watched; the head of this file tells what it does.
+    """A controller with supervision of its readings and commands; the head of this file describes the states.
 
     Parameters
     ----------
-    controller : the controller that is watched.
+    controller : the controller to supervise.
     limit : the largest command, one number or one for each channel.
-    hold : how long the last sound command is held before the safe stop, s; by default 10 samples.
-    oldest : the age of a reading beyond which it is too old, s: one number, or {sensor: number}.  By default readings do
-        not get too old.
-    uses : the sensors that matter, by name; by default those in `controller.uses`, else all.
-    recover : so many sound samples in a row end a safe stop; by default nothing does.
-    follow : how long an actuator may be at other commands than the last ones it was given, s: stuck, or beyond a limit.  By
-        default that does not matter.
+    hold : how long the last valid command is held before the safe stop, s; by default 10 samples.
+    oldest : the age beyond which a reading is too old, s: one number, or {sensor: number}. By default readings never
+        get too old.
+    uses : the names of the sensors that matter; by default those in `controller.uses`, or all if it has none.
+    recover : the number of consecutive valid samples that end a safe stop; by default a stop is permanent.
+    follow : how long an actuator may be outside the range of its recent commands, because it is stuck or at a limit, s.
+        By default this is not checked.
 
-    `state` is what the last sample was, one of `STATES`.
+    `state` is the state at the last sample, one of `STATES`.
     """
 
     def __init__(
@@ -103,7 +104,7 @@ class Guard(Controller):
         self._followed_at: Array | None = None
 
     def prepare(self, loop: Any) -> None:
-        """Let the controller take note of the loop."""
+        """Prepare the controller for the loop."""
         prepare = getattr(self.controller, "prepare", None)
         if prepare is not None:
             prepare(loop)
@@ -112,12 +113,12 @@ class Guard(Controller):
         self._delay = loop.delay
 
     def start(self, t: float, measured: Measured) -> None:
-        """Begin anew; the controller is started with its first sound readings."""
+        """Reset the guard. The controller is started at its first valid readings."""
         self._reset()
         self._sound_at = t
 
     def command(self, t: float, measured: Measured) -> Array | None:
-        """The command of the controller, or what takes its place; None before there is any."""
+        """Return the command of the controller, or its replacement; None before there is any."""
         if self.state == STOP:
             return self._stopped(t, measured)
         if self.follow is not None and self._running and not self._followed(t, measured):
@@ -134,7 +135,7 @@ class Guard(Controller):
         return command
 
     def _asked(self, t: float, measured: Measured) -> Array | None:
-        """What the controller asks for, within the limit; None if it is not finite."""
+        """The command of the controller, within the limit; None if it is not finite."""
         if not self._running:
             self.controller.start(t, measured)
             self._running = True
@@ -152,7 +153,7 @@ class Guard(Controller):
         return command
 
     def _as_numbers(self, given: Any, method: str, t: float) -> Array:
-        """What a method of the controller returned, as real numbers."""
+        """The return value of a method of the controller, as real numbers."""
         if isinstance(given, np.ndarray) and given.dtype == np.float64:
             return given
         name = f"{type(self.controller).__name__}.{method}"
@@ -163,7 +164,7 @@ class Guard(Controller):
         return numbers(f"what {name} returned at t = {t:.6g} s", given, "(channels,)")
 
     def _followed(self, t: float, measured: Measured) -> bool:
-        """Whether all actuators have been within the range of their last commands, not too long ago."""
+        """Whether all actuators have recently been within the range of their last commands."""
         applied, asked = measured.applied, self._asked_last
         if self._followed_at is None and applied is not None:
             self._followed_at = np.full(len(applied), t)
@@ -185,7 +186,7 @@ class Guard(Controller):
         return f"channels {', '.join(map(str, channels))} of the actuators have"
 
     def _sound(self, t: float, measured: Measured) -> bool:
-        """Whether all readings that matter are finite and recent."""
+        """Whether all relevant readings are finite and recent."""
         names = measured.names if self.uses is None else self.uses
         if not measured.names:
             return math.isfinite(measured.q.sum()) and math.isfinite(measured.v.sum())
@@ -198,7 +199,7 @@ class Guard(Controller):
         return True
 
     def _without(self, t: float, measured: Measured) -> Array | None:
-        """The command of a sample that has nothing sound to go by."""
+        """The command of a sample without valid readings or command."""
         if t - self._sound_at <= self.hold:
             self.state = HOLD if self._running else WAIT
             return self._last
@@ -235,16 +236,16 @@ class Guard(Controller):
         return None if self._last is None else np.zeros_like(self._last)
 
     def idle(self) -> None:
-        """Let the controller work ahead, if its last command was taken."""
+        """Call `idle` of the controller, if its last command was used."""
         idle = getattr(self.controller, "idle", None)
         if idle is not None and self.state in (OK, LIMIT):
             idle()
 
     def outputs(self) -> dict[str, Any]:
-        """What the controller records, and the state of the guard."""
+        """Return the outputs of the controller and the state of the guard."""
         outputs = getattr(self.controller, "outputs", None)
         return {**(outputs() if outputs is not None else {}), "guard": self.state}
 
     def linear(self) -> Any:
-        """The linear model of the controller that is watched."""
+        """Return the linear model of the controller."""
         return self.controller.linear()

@@ -1,4 +1,4 @@
-"""What controllers of joints have in common: which joints, what they follow, who measures and who drives them."""
+"""The common part of joint controllers: their joints, references, sensors and actuators."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from limber.errors import ArgumentTypeError, ArgumentValueError
 
 
 class JointController(Controller):
-    """The base of controllers that make joints follow a reference; `PID` tells what the options are."""
+    """The base class of controllers that make joints follow a reference; `PID` describes the options."""
 
     def __init__(self, sample_time: float, bodies: Any, reference: Any, limit: ArrayLike | None):
         self.sample_time = number("sample_time", sample_time, above=0.0)
@@ -51,7 +51,7 @@ class JointController(Controller):
         self._limited = bool(np.isfinite(self._limit).any())
 
     def _find_sensors(self, loop: Any, places: JointPlaces) -> bool:
-        """Note which sensors are needed; whether they give the speeds of all joints."""
+        """Find the required sensors, and whether they measure the speeds of all joints."""
         if not loop.sensors:
             self.uses: tuple[str, ...] = ()
             return True
@@ -79,7 +79,7 @@ class JointController(Controller):
         return speeds == set(places.v.tolist())
 
     def start(self, t: float, measured: Measured) -> None:
-        """Begin anew, at rest where the joints are."""
+        """Reset the controller, at rest at the current joint positions."""
         places = self._prepared
         self._held = np.array(measured.q[places.q])
         if self.observer is not None:
@@ -90,7 +90,7 @@ class JointController(Controller):
             self.observer.start(t, measured)
 
     def _wanted(self, t: float) -> tuple[Array, Array, Array]:
-        """Position, velocity and acceleration of the reference; joints without one hold their position at the start."""
+        """Position, velocity and acceleration of the reference; joints without one hold their initial position."""
         if self._reference is None:
             rest = np.zeros(len(self._held))
             return self._held, rest, rest
@@ -112,7 +112,7 @@ class JointController(Controller):
 
 
 def driven_channels(controller: Any, loop: Any, labels: tuple[str, ...]) -> np.ndarray:
-    """The numbers of the channels of a loop's actuators that drive the named joint speeds.
+    """The numbers of the actuator channels that drive the named joint speeds.
 
     labels : of the joint speeds (`JointPlaces`); actuators may have other names than the joints that they drive.
     """

@@ -1,4 +1,4 @@
-"""Which joints a sensor, an actuator or a controller is for: names of bodies, and places in q and v."""
+"""The joints of a sensor, an actuator or a controller: names of bodies, and places in q and v."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from limber.errors import ArgumentTypeError, ArgumentValueError
 
 @dataclass(frozen=True, eq=False)
 class JointPlaces:
-    """Joint speeds by name, with their places in q and in v; for joints whose speeds are the rates of their coordinates."""
+    """Joint speeds by name, with their places in q and v, for joints whose speeds are the rates of their
+    coordinates."""
 
     labels: tuple[str, ...]
     q: np.ndarray
@@ -27,7 +28,7 @@ class JointPlaces:
 
 
 def joint_unit(system: System, speeds: Iterable[int], turning: str, sliding: str) -> str:
-    """The unit of something that joints have one of for each speed: that of joints that turn, that slide, or both."""
+    """The unit of a quantity with one value per joint speed: for revolute joints, for prismatic joints, or for both."""
     wanted, found = set(speeds), []
     for name, where in system.layout.items():
         joint = system.joints[name]
@@ -39,7 +40,7 @@ def joint_unit(system: System, speeds: Iterable[int], turning: str, sliding: str
 
 
 def not_plain(system: System) -> str:
-    """In words, what joints a system has whose speeds are not the rates of their coordinates; empty if there are none."""
+    """A description of the joints whose speeds are not the rates of their coordinates; empty if there are none."""
     found = [joint for joint in system.joints.values() if not all(joint.has_coordinate)]
     if not found:
         return ""
@@ -50,7 +51,7 @@ def not_plain(system: System) -> str:
 
 
 def bodies_of(system: System, places: JointPlaces) -> tuple[str, ...]:
-    """The bodies whose joints have these speeds, each of them once."""
+    """The bodies whose joints have these speeds, without duplicates."""
     owner = {i: b for b, x in system.layout.items() for i in range(x.v_joint.start, x.v_joint.stop)}
     return tuple(dict.fromkeys(owner[i] for i in places.v.tolist()))
 
@@ -58,10 +59,12 @@ def bodies_of(system: System, places: JointPlaces) -> tuple[str, ...]:
 def joint_places(
     system: System, bodies: Any, owner: str, *, with_rates: bool = True
 ) -> JointPlaces:
-    """The joints of the named bodies, one entry for each speed; None stands for all that have plain coordinates.
+    """The joints of the named bodies, one entry for each speed; None stands for all joints whose speeds are the rates
+    of their coordinates.
 
-    bodies : None, a name, or several.  owner : who asks, for messages.
-    with_rates : whether each speed must be the rate of its coordinate, or it is enough that there are as many.
+    bodies : None, a name, or several.
+    owner : the caller, for messages.
+    with_rates : whether each speed must be the rate of its coordinate; otherwise their numbers need only be equal.
     """
     if bodies is None:
         names = tuple(
@@ -101,7 +104,7 @@ def joint_places(
 
 
 def by_label(system: System, given: Mapping[Any, Any], owner: str) -> dict[Any, Any]:
-    """`given`, which maps joints, by the labels of `JointPlaces`; names that are not those of joints stay as they are."""
+    """The mapping `given` with joints renamed to the labels of `JointPlaces`; other names stay as they are."""
     labels = {}
     if any(isinstance(name, str) and system.is_joint(name) for name in given):
         every = joint_places(system, None, owner)
@@ -120,7 +123,7 @@ def by_label(system: System, given: Mapping[Any, Any], owner: str) -> dict[Any, 
 
 
 def body_names(bodies: Any, owner: str) -> tuple[str, ...]:
-    """Names of bodies as a tuple, each of them once."""
+    """Names of bodies as a tuple, without duplicates."""
     if isinstance(bodies, str):
         return (bodies,)
     if not isinstance(bodies, Iterable):
@@ -139,7 +142,7 @@ def body_names(bodies: Any, owner: str) -> tuple[str, ...]:
 
 
 def deformed(system: System, q: Array) -> Array:
-    """The configuration with these joint coordinates in which the forces on the modes balance."""
+    """The configuration with these joint coordinates and with the modes in static equilibrium."""
     if not any(body.modes for body in system.bodies.values()):
         return np.array(q)
     return equilibrium(system, q, locked=[b for b, joint in system.joints.items() if joint.dofs])

@@ -1,21 +1,21 @@
-r"""Kalman filters: the state of a system, modes included, from encoders, tachometers, gyros and strain gauges.
+r"""Kalman filters: the state of a system, including modes, from encoders, tachometers, gyros and strain gauges.
 
-With the error x = [dq, dv] of the state, along `lb.integrate`, its covariance P, and from one sample to the next
+The error of the state, along `lb.integrate`, is x = [dq, dv], with the covariance P. From one sample to the next,
 
     x <- Phi x + w,    P <- Phi P Phi^T + Q,    Phi = exp(A T),    Q = integral of exp(A s) B W B^T exp(A s)^T over 0..T
 
-where A, B are those of `lb.linearize`, and W holds the densities of forces that nobody knows.  A reading y = h(q, v) + noise
+where A, B are those of `lb.linearize`, and W holds the densities of unknown forces. A reading y = h(q, v) + noise
 corrects the state by
 
     S = H P H^T + R,    G = P H^T S^-1,    x = G (y - h),    P <- (1 - G H) P (1 - G H)^T + G R G^T
 
-(Joseph's form; Bar-Shalom, Li & Kirubarajan, Estimation with Applications, 5.2 and 10.3).  The linear filter has A, B and H of one
-state; the extended one takes them anew at every estimate, which moves by
+(Joseph form; Bar-Shalom, Li & Kirubarajan, Estimation with Applications, 5.2 and 10.3). The linear filter uses A, B and
+H at one state; the extended filter recomputes them at every estimate, which it propagates by
 
     x(T) = x + T phi_1(A T) f(x),    phi_1(z) = (e^z - 1) / z
 
-(exponential Rosenbrock-Euler: of second order, and stable for modes of any frequency).  Where the delay of the loop is no multiple of the
-sample time, two commands act between two samples, and the filter counts with the mean of them over time.
+(exponential Rosenbrock-Euler: second order, and stable for modes of any frequency). If the delay of the loop is not a
+multiple of the sample time, two commands act between two samples, and the filter uses their time average.
 """
 
 from __future__ import annotations
@@ -56,25 +56,27 @@ DIGITS, REMEMBERED = 9, 1000
 
 
 class Kalman:
-    """An observer for `LQR`, `ComputedTorque`, `ActiveDamping` and others: it estimates q and v at every sample of the controller.
+    """A Kalman filter that estimates q and v at every sample of a controller such as `LQR`, `ComputedTorque` or
+    `ActiveDamping`.
 
     Parameters
     ----------
     disturbance : density of unknown generalized forces, N m s^(1/2) and so on: one number, or one for each speed.
-    q : (nq,) the configuration about which the linear filter has small motions, at rest.  Unless given it is the one that the
-        controller works about: `about` of `LQR`; with a reference, its positions at the start; else the first readings of the
-        encoders, each with the modes in static balance.  The estimate starts there, joints that encoders read at their
-        first readings.
+    q : (nq,) the configuration about which the linear filter is linearized, at rest. By default it is the operating
+        point of the controller: `about` for `LQR`; with a reference, its initial positions; otherwise the first
+        readings of the encoders, each with the modes in static equilibrium. The estimate starts there, with the first
+        encoder readings for the joints that are measured.
     initial : standard deviation of the first estimate, [dq, dv]: one number, or (2 nv,).
-    noise : {sensor: standard deviation} of sensors where it should not be what the sensor itself says, which is that of a
-        sample: noise density, noise and quantization.
-    extended : whether A, B and H follow the estimate.
+    noise : {sensor: standard deviation}, where it should differ from that of the sensor itself. By default it is that
+        of a sample: noise density, noise and quantization.
+    extended : whether A, B and H are recomputed at every estimate.
     record : whether `covariances` keeps P after every sample.
 
-    After a sample, `q`, `v` is the estimate and `covariance` P.  In a loop, "estimate" and "deviation" (square roots of the
-    diagonal of P) are recorded, and "innovation <sensor>": S^(-1/2) (y - h), which is white with unit variance if the filter is
-    consistent (`limber.control.consistency`), and nan where the sensor has sent nothing new.  A reading corrects the estimate of
-    the time at which it was taken, be it between two samples.  It counts as new, so that sensors must not have a delay.
+    After a sample, `q` and `v` are the estimate and `covariance` is P. The loop records "estimate", "deviation" (square
+    roots of the diagonal of P) and "innovation <sensor>": S^(-1/2) (y - h), which is white with unit variance if the
+    filter is consistent (`limber.control.consistency`), and nan where the sensor has sent nothing new. A reading
+    corrects the estimate at the time at which it was taken, which may be between two samples. Readings are taken as
+    current, so the sensors must not have a delay.
     """
 
     def __init__(
@@ -100,7 +102,7 @@ class Kalman:
     # --- the loop -------------------------------------------------------------------------------------
 
     def prepare(self, loop: Any) -> None:
-        """Take note of the system, the sensors and the actuators."""
+        """Look up the system, the sensors and the actuators."""
         s: System = loop.system
         if s.closures:
             raise ArgumentValueError(
@@ -159,13 +161,13 @@ class Kalman:
             ]
 
     def work_about(self, q: Array) -> None:
-        """Take the configuration (nq,) that the controller works about, unless the filter has a q of its own."""
+        """Set the operating point (nq,) of the controller, unless the filter has a q of its own."""
         if self.about is None:
             self._told = True
             self._settle(q)
 
     def _settle(self, q: Array) -> None:
-        """Be a filter about q."""
+        """Set the operating point q of the filter."""
         self._point = np.array(q)
         if not self.extended:
             self._warn_of_imbalance(self._point)
@@ -191,7 +193,7 @@ class Kalman:
             )
 
     def _linear_model(self) -> tuple:
-        """Phi, Gamma, Q, the torques that hold the joints, and H and h of every sensor, about the point of work."""
+        """Phi, Gamma, Q, the torques that hold the joints, and H and h of every sensor, at the operating point."""
         s, rest = self._system, np.zeros(self._system.nv)
         point = self._point
         assert point is not None
@@ -205,7 +207,7 @@ class Kalman:
         return Phi, Gamma, Q, tau, read
 
     def start(self, t: float, measured: Measured) -> None:
-        """Begin anew, with the joints where encoders read them."""
+        """Reset the filter, with the joints at the encoder readings."""
         first = [(r.q, measured[sensor.name]) for sensor, r, _ in self._sensors if r.q is not None]
         if not self._told:
             point = self._system.neutral()
@@ -224,7 +226,7 @@ class Kalman:
         self._parts: dict[float, tuple[Array, Array, Array]] = {}
 
     def update(self, t: float, measured: Measured) -> tuple[Array, Array]:
-        """The estimate of q and v at a sample."""
+        """Return the estimate of q and v at a sample."""
         now = self._torques(measured)
         tau = (1.0 - self._late) * now + self._late * self._torques_before
         self._torques_before = now
@@ -245,7 +247,7 @@ class Kalman:
         return self.q, self.v
 
     def outputs(self) -> dict[str, Array]:
-        """What is recorded at a sample."""
+        """Return the signals to record at a sample."""
         return {
             "estimate": np.concatenate([self.q, self.v]),
             # of a filter that goes astray, rounding may make variances negative
@@ -256,9 +258,9 @@ class Kalman:
     # --- analysis -------------------------------------------------------------------------------------
 
     def seen(self, plant: LinearModel) -> LinearModel:
-        """A plant whose states are those of the filter, [dq, dv], with the readings of the sensors as its outputs.
+        """A plant with the states of the filter, [dq, dv], and the sensor readings as outputs.
 
-        It is for `margins(kalman.seen(plant), controller)`, once the controller was in a loop.
+        It is meant for `margins(kalman.seen(plant), controller)`, after the controller has been put in a loop.
         """
         H = self._readings()
         if plant.order != H.shape[1] or plant.dt:
@@ -269,10 +271,11 @@ class Kalman:
         return replace(plant, C=H, D=np.zeros((len(H), len(plant.inputs))), outputs=self._labels)
 
     def with_feedback(self, feedback: LinearModel, places: np.ndarray) -> LinearModel:
-        """Filter and feedback as one sampled model, from the readings to the torques; its gains are those after a long time.
+        """The filter and a feedback as one sampled model, from the readings to the torques, with steady-state filter
+        gains.
 
         feedback : a sampled model from the state [dq, dv] to the torques.
-        places : of the torques, in v.
+        places : places of the torques in v.
         """
         n, m, T = 2 * self._system.nv, len(places), self.sample_time
         for sensor, _, _ in self._sensors:
@@ -347,7 +350,7 @@ class Kalman:
             self._predict(tau, part)
 
     def _over(self, part: float) -> tuple[Array, Array, Array]:
-        """Phi, Gamma and Q of the linear filter over a part of the sample time."""
+        """Phi, Gamma and Q of the linear filter over a fraction of the sample time."""
         assert self._fixed is not None and self._point is not None
         if part == 1.0:
             return self._fixed[:3]
@@ -391,7 +394,7 @@ class Kalman:
         self.covariance = left @ P @ left.T + G @ R @ G.T
 
     def _read(self, i: int, reader: Any) -> tuple[Array, Array]:
-        """H and the reading that is expected."""
+        """H and the expected reading."""
         if self._fixed is None:
             return self._slope(reader, self.q, self.v)
         H, h = self._fixed[-1][i]
@@ -407,7 +410,7 @@ class Kalman:
         self.v = self.v + x[nv:]
 
     def _slope(self, reader: Any, q: Array, v: Array) -> tuple[Array, Array]:
-        """The slopes of a reading by [dq, dv], and the reading."""
+        """The derivatives of a reading with respect to [dq, dv], and the reading."""
         s, nv = self._system, self._system.nv
         h = np.asarray(reader.read(Instant(0.0, q, v, None)))
         H = np.zeros((len(h), 2 * nv))

@@ -1,10 +1,11 @@
-"""Exact slopes of the functions of the state (`kernels.functions`) along given directions, without compiling anything.
+"""Exact derivatives of the functions of the state (`kernels.functions`) along given directions, without compiling
+anything.
 
-The kernel runs once as plain Python.  Each of its scalars is an array of complex numbers, one for each state and
-direction, whose imaginary part is STEP times the slope.  STEP is so small that its square is zero, so the slopes have no
-truncation error (complex-step differentiation).
+The kernel runs once as plain Python. Each of its scalars is an array of complex numbers, one for each state and
+direction, whose imaginary part is STEP times the derivative. STEP is so small that its square is zero, so the
+derivatives have no truncation error (complex-step differentiation).
 
-Cost      one run of the kernel in Python, some ms for ten bodies; each operation acts on all directions at once
+Cost      one run of the kernel in Python, a few ms for ten bodies; each operation acts on all directions at once
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ Moving = tuple[Array, Array]
 
 
 class _Scalar(np.ndarray):
-    """An array that kernels may take for a number: `x += y` makes a new one, because other places may hold x too."""
+    """An array that kernels use as a number: `x += y` makes a new one, because x may be used elsewhere too."""
 
     def __iadd__(self, other):  # type: ignore[misc]
         return self + other
@@ -55,7 +56,7 @@ def _kernels() -> SimpleNamespace:
 
 
 def along_tangent(system: System, q: Array, directions: Array) -> Moving:
-    """q (..., nq) and its slopes along directions (..., nv, n) of the tangent space, the layout of v."""
+    """q (..., nq) and its derivatives along directions (..., nv, n) of the tangent space, which has the layout of v."""
     rates = evaluated(system, "qdot", (q[..., None, :], np.swapaxes(directions, -1, -2)))
     return q, np.swapaxes(rates, -1, -2)
 
@@ -70,11 +71,11 @@ def slopes_of(
     driven: tuple[int, ...] = (),
     stepped: tuple[Parameter, int] | None = None,
 ) -> dict[str, Moving]:
-    """The outputs of a row of the table, flat, with their slopes along the directions of its inputs.
+    """The outputs of a row of the table, flat, with their derivatives along the directions of its inputs.
 
-    given : by the names of its inputs.  All of them, and the wrenches of `external`, have the same batch and directions.
-    node : the body and the number of the node that it is about.
-    stepped : a parameter of the model and the place of a number in it, whose slopes are added in every direction.
+    given : by the names of its inputs. All of them, and the wrenches of `external`, have the same batch and directions.
+    node : the body and the number of the node that the row refers to.
+    stepped : a parameter of the model and the place of a number in it, whose derivatives are added in every direction.
     """
     packed = packed_for(system, row).with_driven(driven)
     *batch, _, count = next(iter(given.values()))[1].shape
@@ -96,7 +97,7 @@ def slopes_of(
 
 
 def packed_for(system: System, row: str) -> Packed:
-    """The packed arrays on which a row of the table runs."""
+    """The packed arrays that a row of the table works on."""
     return system.dynamics if ROWS[row].view == "dynamics" else system.geometry
 
 

@@ -1,4 +1,4 @@
-"""Linear models: A, B, C, D with names, and what is done with them."""
+"""Linear models: A, B, C, D with names, and the methods that work on them."""
 
 from __future__ import annotations
 
@@ -22,17 +22,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LinearModel:
-    """xdot = A x + B u, y = C x + D u; with a sample time dt, x[k + 1] = A x[k] + B u[k].  It prints as a table of its poles.
+    """xdot = A x + B u, y = C x + D u; with a sample time dt, x[k + 1] = A x[k] + B u[k]. It prints as a table of its
+    poles.
 
-    A, B, C, D : (..., n, n), (..., n, m), (..., p, n), (..., p, m); leading dimensions are those of the states that were
-        linearized, and model[i] is one of them.
+    A, B, C, D : (..., n, n), (..., n, m), (..., p, n), (..., p, m); the leading dimensions are those of the states that
+        were linearized, and model[i] is one of the models.
     states, inputs, outputs : names.
     name : of the model.
     dt : sample time, s; zero for continuous time.
-    t : (...) the times of a motion along which the system was linearized, None otherwise.
-    T : (..., 2 nv, n): [dq, dv] of all freedoms is T x.  None if the model is not one of a system.
-    hankel, error_bound : of a balanced model, the Hankel singular values of the stable part before the truncation, and
-        the bound of the error of the frequency response.
+    t : (...) the times of a motion along which the system was linearized, otherwise None.
+    T : (..., 2 nv, n): [dq, dv] of all degrees of freedom is T x. None if the model was not made from a system.
+    hankel, error_bound : for a balanced model, the Hankel singular values of the stable part before truncation, and the
+        bound on the error of the frequency response.
     """
 
     A: Array
@@ -64,7 +65,7 @@ class LinearModel:
         name: str = "model",
         dt: float = 0.0,
     ) -> LinearModel:
-        """A model from matrices; D is zero unless given, and names are u0, ..., y0, ... unless given."""
+        """Make a model from matrices. D is zero by default, and the names are u0, ..., y0, ... by default."""
         A = array("A", A, ("n", "n"))
         n = len(A)
         if A.shape != (n, n):
@@ -124,7 +125,7 @@ class LinearModel:
     def select(
         self, inputs: Sequence[str] | None = None, outputs: Sequence[str] | None = None
     ) -> LinearModel:
-        """The model with some of its inputs and outputs, by name, in the order given."""
+        """The model with some of its inputs and outputs, by name, in the given order."""
         columns = _found("inputs", inputs, self.inputs)
         rows = _found("outputs", outputs, self.outputs)
         return replace(
@@ -135,7 +136,7 @@ class LinearModel:
         )  # fmt: skip
 
     def single(self, what: str) -> LinearModel:
-        """This model, refused if it is one of several states; `what` is what was to be done with it."""
+        """Return this model, or raise an error if it has several states; `what` names the operation for the message."""
         if self.batch:
             raise ArgumentValueError(
                 f"{what} is of one model, and this one has the leading dimensions {self.batch}: take one of them, as in "
@@ -152,7 +153,7 @@ class LinearModel:
 
     @property
     def rates(self) -> np.ndarray:
-        """(..., n) the poles in continuous time, 1/s: log(z) / dt of a sampled model."""
+        """(..., n) the poles in continuous time, 1/s: log(z) / dt for a sampled model."""
         poles = self.poles.astype(complex)
         if self.dt == 0.0:
             return poles
@@ -161,7 +162,8 @@ class LinearModel:
 
     @property
     def stable(self) -> bool:
-        """Whether all poles decay.  Poles on the axis (rigid-body modes, no damping) do not, up to rounding."""
+        """Whether all poles decay. Poles on the stability limit, up to rounding, do not (rigid-body modes, no
+        damping)."""
         poles = self.poles
         if self.dt:
             return bool((np.abs(poles) < 1.0).all())
@@ -169,7 +171,7 @@ class LinearModel:
 
     @property
     def sizes(self) -> str:
-        """How many states, inputs and outputs it has, in words."""
+        """The numbers of states, inputs and outputs, in words."""
         counts = (self.order, "state"), (len(self.inputs), "input"), (len(self.outputs), "output")
         return ", ".join(f"{n} {what}{'' if n == 1 else 's'}" for n, what in counts)
 
@@ -194,16 +196,18 @@ class LinearModel:
     # --- what is done with it: one file each -------------------------------------------------------
 
     def response(self, omega: ArrayLike) -> np.ndarray:
-        """The frequency response (len(omega), outputs, inputs), complex, at omega in rad/s; exact at each of them.
+        """The complex frequency response (len(omega), outputs, inputs) at omega in rad/s, exact at each frequency.
 
-        One Schur decomposition serves all frequencies.  See `limber.control.frequency`.
+        One Schur decomposition serves all frequencies. See `limber.control.frequency`.
         """
         from limber.control.frequency import response  # noqa: PLC0415
 
         return response(self.single("response"), omega)
 
     def sampled(self, sample_time: float, delay: ArrayLike = 0.0) -> LinearModel:
-        """The exact model at sample times, with inputs that are held in between and arrive `delay` s late, one for all or each."""
+        """The exact model at sample times. Inputs are held in between and arrive `delay` s late (one number, or one per
+        input).
+        """
         from limber.control.sampled import sampled  # noqa: PLC0415
 
         return sampled(self.single("sampled"), sample_time, delay)
@@ -215,43 +219,43 @@ class LinearModel:
         return modal(self.single("modal"), keep, static=static)
 
     def balanced(self, order: int) -> LinearModel:
-        """The balanced model of an order; see `limber.control.reduction.balanced`."""
+        """The balanced model of a given order; see `limber.control.reduction.balanced`."""
         from limber.control.reduction import balanced  # noqa: PLC0415
 
         return balanced(self.single("balanced"), order)
 
     def to_control(self) -> Any:
-        """The model as a `control.StateSpace` of python-control, with its names.  Needs the extra `control`."""
+        """Convert to a `control.StateSpace` of python-control, with its names. Needs the extra `control`."""
         from limber.control.python_control import to_control  # noqa: PLC0415
 
         return to_control(self.single("to_control"))
 
     def bode(self, omega: ArrayLike | None = None, **options: Any) -> Figure:
-        """Magnitude and phase over frequency; see `limber.control.linear_plots.bode`."""
+        """Plot magnitude and phase over frequency; see `limber.control.linear_plots.bode`."""
         from limber.control.linear_plots import bode  # noqa: PLC0415
 
         return bode(self.single("bode"), omega, **options)
 
     def pole_zero(self, **options: Any) -> Figure:
-        """Poles and transmission zeros in the complex plane; see `limber.control.linear_plots.pole_zero`."""
+        """Plot poles and transmission zeros in the complex plane; see `limber.control.linear_plots.pole_zero`."""
         from limber.control.linear_plots import pole_zero  # noqa: PLC0415
 
         return pole_zero(self.single("pole_zero"), **options)
 
     def root_locus(self, controller: Any = None, **options: Any) -> Figure:
-        """Poles of the loop over its gain; see `limber.control.linear_plots.root_locus`."""
+        """Plot the poles of the loop over its gain; see `limber.control.linear_plots.root_locus`."""
         from limber.control.linear_plots import root_locus  # noqa: PLC0415
 
         return root_locus(self.single("root_locus"), controller, **options)
 
     def singular_values(self, omega: ArrayLike | None = None, **options: Any) -> Figure:
-        """Singular values over frequency; see `limber.control.linear_plots.singular_values`."""
+        """Plot singular values over frequency; see `limber.control.linear_plots.singular_values`."""
         from limber.control.linear_plots import singular_values  # noqa: PLC0415
 
         return singular_values(self.single("singular_values"), omega, **options)
 
     def zeros(self) -> np.ndarray:
-        """Transmission zeros: the finite generalized eigenvalues of [A, B; C, D]; of as many inputs as outputs."""
+        """Transmission zeros: the finite generalized eigenvalues of [A, B; C, D], for as many inputs as outputs."""
         from limber.control.poles import transmission_zeros  # noqa: PLC0415
 
         return transmission_zeros(self.single("zeros"))

@@ -1,4 +1,4 @@
-"""Slopes of the outputs of linear models."""
+"""Derivatives of the outputs of linear models."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Slopes = Callable[[MovingState, Channel], Array]
 
 
 def output_slopes(state: MovingState, channel: Channel) -> Array:
-    """The slopes (n, components, d) of an output at n states along d directions."""
+    """The derivatives (n, components, d) of an output at n states along d directions."""
     return _KINDS[channel.kind](state, channel)[:, list(channel.components)]
 
 
@@ -30,7 +30,7 @@ def _part(of: str, layout: str) -> Slopes:
 
 
 def _coordinate(state: MovingState, channel: Channel) -> Array:
-    """Those of coordinates, where there are as many as speeds; of quaternions, along the speeds."""
+    """Derivatives of coordinates, if there are as many as speeds; of quaternions, along the speeds."""
     place = state.system.layout[channel.of]
     joint = state.system.joints[channel.of]
     if joint.nq != joint.dofs:
@@ -39,14 +39,15 @@ def _coordinate(state: MovingState, channel: Channel) -> Array:
 
 
 def _torque(state: MovingState, channel: Channel) -> Array:
-    """That of a driven joint is what its motion takes; that of any other is an input."""
+    """Derivatives of a torque: that of a driven joint is what its motion requires; that of any other is an input."""
     driven = state.system.number(channel.of) in state.driven
     source = state.needed if driven else state.forces
     return source[1][:, state.system.layout[channel.of].v_joint]
 
 
 def _placed(first: int) -> Slopes:
-    """Of a pose: rows 0 to 2 of the Jacobian are the small rotation in world axes, 3 to 5 the translation."""
+    """Derivatives of a pose: rows 0 to 2 of the Jacobian are the small rotation in world axes, 3 to 5 the
+    translation."""
 
     def slopes(state: MovingState, channel: Channel) -> Array:
         J = jacobian(state.system, state.q[0], channel.of, channel.node)
@@ -56,7 +57,7 @@ def _placed(first: int) -> Slopes:
 
 
 def _moving(first: int) -> Slopes:
-    """Of a velocity J v: J dv + dJ v."""
+    """Derivatives of a velocity J v: J dv + dJ v."""
 
     def slopes(state: MovingState, channel: Channel) -> Array:
         node = channel.of, channel.node
@@ -81,7 +82,7 @@ def _accelerated(first: int) -> Slopes:
 
 
 def _deflection(state: MovingState, channel: Channel) -> Array:
-    """Of gamma eta + 1/2 eta^T B eta, in body axes."""
+    """Derivatives of gamma eta + 1/2 eta^T B eta, in body axes."""
     assert channel.node is not None
     where = state.system.layout[channel.of]
     shapes = state.system.bodies[channel.of].node_set.shapes[[channel.node]]
@@ -93,7 +94,7 @@ def _deflection(state: MovingState, channel: Channel) -> Array:
 
 
 def _recovered(state: MovingState, channel: Channel) -> Array:
-    """Of strains and section forces, which are linear in the modes."""
+    """Derivatives of strains and section forces, which are linear in the modes."""
     assert channel.shape is not None
     along = state.q[1][:, state.system.layout[channel.of].v_modes]
     return channel.shape[None, None, :] @ along

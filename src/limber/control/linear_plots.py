@@ -1,4 +1,4 @@
-"""Pictures of linear models and loops, in the look of all figures (`limber.plotting.style`)."""
+"""Figures of linear models and loops, in the common style (`limber.plotting.style`)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ HERTZ = 2.0 * np.pi
 
 @contextmanager
 def _figure(width: float, height: float, title: str, path: Any) -> Iterator[Any]:
-    """A new figure in our style, with a title, which is written at the end if a path is given."""
+    """A new figure in the common style, with a title, which is written at the end if a path is given."""
     file = None if path is None else target(path)
     with style():
         figure = new_figure(number("width", width, above=0.0), height)
@@ -51,13 +51,13 @@ def bode(
     width: float = COLUMN,
     path: Any = None,
 ) -> Figure:
-    """Magnitude and phase over frequency, one line for each pair of an input and an output.
+    """Plot magnitude and phase over frequency, one line for each pair of an input and an output.
 
     Parameters
     ----------
-    model : of at most 24 pairs; `model.select(...)` has some of them.
-    omega : frequencies, rad/s; those that show all poles unless given.
-    against : further models by name, such as reduced ones, of the same inputs and outputs, drawn in other dashes.
+    model : with at most 24 such pairs; `model.select(...)` selects some of them.
+    omega : frequencies, rad/s; by default chosen to show all poles.
+    against : further models by name, such as reduced ones, with the same inputs and outputs; drawn with other dashes.
     title : above the figure.
     width : inches.
     path : also write the figure to this file, .png, .svg or .pdf.
@@ -102,7 +102,7 @@ def singular_values(
     width: float = COLUMN,
     path: Any = None,
 ) -> Figure:
-    """Singular values of the frequency response: the gains from inputs to outputs in their strongest to weakest directions.
+    """Plot the singular values of the frequency response: the gains in the strongest to the weakest directions.
 
     omega, title, width, path : as for `bode`.
     """
@@ -125,9 +125,10 @@ def pole_zero(
     width: float = COLUMN,
     path: Any = None,
 ) -> Figure:
-    """Poles (crosses) and, of as many outputs as inputs, transmission zeros (circles), in rad/s or in the z plane.
+    """Plot the poles (crosses) and, with as many outputs as inputs, the transmission zeros (circles), in rad/s or in
+    the z plane.
 
-    limit : show the plane up to this size, rad/s, or in the z plane; all poles unless given.
+    limit : half-width of the plot, in rad/s or in the z plane; by default all poles are shown.
     title, width, path : as for `bode`.
     """
     zeros = transmission_zeros(model) if len(model.inputs) == len(model.outputs) else np.zeros(0)
@@ -156,13 +157,13 @@ def root_locus(
     width: float = COLUMN,
     path: Any = None,
 ) -> Figure:
-    """Poles of the closed loop while all gains of the controller are multiplied by factors; squares are the loop as it is.
+    """Plot the poles of the closed loop as all controller gains are multiplied by a factor; squares mark the factor 1.
 
     Parameters
     ----------
-    controller, sample_time, delay : as in `lb.control.margins`; without a controller, u = -y, of one input and output.
-    factors : increasing from 0 or more; 0 to 100 unless given.
-    limit : show the plane up to this size, rad/s, or in the z plane; all poles at factors 0 and 1 unless given.
+    controller, sample_time, delay : as in `lb.control.margins`; without a controller, u = -y, for one input and output.
+    factors : increasing from 0 or more; 0 to 100 by default.
+    limit : half-width of the plot, in rad/s or in the z plane; by default all poles at factors 0 and 1 are shown.
     title, width, path : as for `bode`.
     """
     if controller is None:
@@ -199,7 +200,8 @@ def root_locus(
 def spillover_figure(
     found: Spillover, *, title: str = "", width: float = COLUMN, path: Any = None
 ) -> Figure:
-    """Damping ratio over frequency of each mode: hollow without the controller, filled with it; truncated modes orange.
+    """Plot the damping ratio of each mode over its frequency: hollow without the controller, filled with it; truncated
+    modes are orange.
 
     title, width, path : as for `bode`.
     """
@@ -266,7 +268,7 @@ def _marks(axes: Any, points: np.ndarray, marker: str, look: str, label: str) ->
 
 
 def _window(axes: Any, points: np.ndarray, dt: float, limit: float | None) -> None:
-    """Axes that show these points and the unit circle, or those up to a limit; branches beyond are cut."""
+    """Axes that show these points and the unit circle, or those up to a limit; branches beyond are cut off."""
     size = np.abs(points).max(initial=1.0 if dt else 1e-9)
     if limit is not None:
         size = number("limit", limit, above=0.0)

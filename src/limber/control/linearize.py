@@ -39,37 +39,37 @@ def linearize(
     motion: Motion | None = None,
     t: ArrayLike | None = None,
 ) -> LinearModel:
-    """The linear model xdot = A x + B u, y = C x + D u of small motions about a state, with exact slopes.
+    """Return the linear model xdot = A x + B u, y = C x + D u of small motions about a state, with exact derivatives.
 
-    x = [dq, dv].  dq is the displacement from the motion at hand, along `lb.integrate` and in the layout of v; dv is the
-    change of v; u and y are changes of inputs and outputs.  The state need not be an equilibrium: A, B, C, D are then the
-    linearization of xdot along the motion that passes through it, and hold at that instant.  About a steady spin, A has
-    the gyroscopic and centrifugal terms, and dq of a free or spherical joint turns with the body, as in `lb.modes`.
+    x = [dq, dv]. dq is the displacement from the nominal motion, along `lb.integrate` and in the layout of v; dv is the
+    change of v; u and y are changes of inputs and outputs. If the state is not an equilibrium, A, B, C, D
+    linearize xdot along the motion through that state, and are valid at that instant. About a steady spin, A includes
+    the gyroscopic and centrifugal terms, and dq of a free or spherical joint rotates with the body, as in `lb.modes`.
 
-    Of a closed system, x has independent coordinates and speeds alone, which `states` names, and `model.T` gives [dq, dv]
-    of all freedoms.  They are the same at all states of a batch.
+    For a closed system, x has only independent coordinates and speeds, which `states` names, and `model.T` gives [dq,
+    dv] of all degrees of freedom. The same ones are used for all states of a batch.
 
-    lb.linearize(result, inputs=..., outputs=..., t=times) linearizes along a simulated motion, with its torques, wrenches
-    and prescribed motions; without t, at all of its rows.
+    lb.linearize(result, inputs=..., outputs=..., t=times) linearizes along a simulated motion, with its torques,
+    wrenches and prescribed motions; without t, at all of its rows.
 
     Parameters
     ----------
     system : a System, or a Result.
-    q, v, tau : (..., nq), (..., nv), (..., nv), as in `forward_dynamics`; neutral and zero unless given.  With leading
+    q, v, tau : (..., nq), (..., nv), (..., nv), as in `forward_dynamics`; by default neutral and zero. With leading
         dimensions, A, B, C, D have them too.
-    inputs : a list of names of bodies (the torques of their joints) and of tuples
-        ("torque", body), ("force", body, node), ("moment", body, node), ("mode_force", body), and ("motion", body), the
-        rates of the speeds of a joint in `motion`.  A further entry selects one component: a number of a speed, or
-        "x", "y", "z", which are world axes.  All of tau unless given.
-    outputs : a list of names of bodies (the coordinates of their joints) and of tuples ("coordinate", body),
-        ("speed", body), ("torque", body), ("mode", body), ("mode_speed", body), ("position", body, node),
-        ("rotation", body, node), a small rotation, ("velocity", ...), ("angular_velocity", ...), ("acceleration", ...),
-        ("angular_acceleration", ...), all in world axes; ("deflection", body, node) in body axes;
-        ("joint_force", body), the wrench [mx, my, mz, fx, fy, fz] of its joint on the body, in body axes at its frame;
-        ("closure_force", name), as `lb.constraint_forces`; ("strain", body, gauge) or
-        ("strain", body, station, y, z); ("section_force", body, station, component).  x unless given.
-    external : {("body", node): wrench} in world axes, at which the state is taken.
-    motion : {"body": rates}, joints of prescribed motion, as in `forward_dynamics`.  Their coordinates stay in x, and
+    inputs : a list of names of bodies (the torques of their joints) and of tuples ("torque", body), ("force", body,
+        node), ("moment", body, node), ("mode_force", body), and ("motion", body), the rates of the speeds of a joint in
+        `motion`. A further entry selects one component: the number of a speed, or "x", "y", "z" for a world axis. By
+        default all of tau.
+    outputs : a list of names of bodies (the coordinates of their joints) and of tuples ("coordinate", body), ("speed",
+        body), ("torque", body), ("mode", body), ("mode_speed", body), ("position", body, node), ("rotation", body,
+        node), a small rotation, ("velocity", ...), ("angular_velocity", ...), ("acceleration", ...),
+        ("angular_acceleration", ...), all in world axes; ("deflection", body, node) in body axes; ("joint_force",
+        body), the wrench [mx, my, mz, fx, fy, fz] of its joint on the body, in body axes at its frame;
+        ("closure_force", name), as `lb.constraint_forces`; ("strain", body, gauge) or ("strain", body, station, y, z);
+        ("section_force", body, station, component). By default x.
+    external : {("body", node): wrench} in world axes, the external wrenches at the state.
+    motion : {"body": rates}, joints with prescribed motion, as in `forward_dynamics`. Their coordinates stay in x, and
         their rates are inputs.
     t : times of the result.
     """
@@ -127,7 +127,7 @@ def _of_result(result: Result, t: ArrayLike | None) -> tuple:
 def _with_rates(
     system: System, tau: ArrayLike, motion: Motion
 ) -> tuple[tuple[int, ...], tuple[Array, int]]:
-    """The driven bodies, and tau with their rates in it."""
+    """The driven bodies, and tau with their rates."""
     driven, x = prescribed(system, tau, motion)
     return driven, (x, system.nv)
 
@@ -167,7 +167,7 @@ def _moving(
     inputs: list[Channel],
     driven: tuple[int, ...],
 ) -> MovingState:
-    """The states with their slopes along x and u, side by side."""
+    """The states with their derivatives along x and u, side by side."""
     q, v, forces = states
     n, nv = len(q), s.nv
     count = 2 * nv + sum(len(channel.components) for channel in inputs)
@@ -238,6 +238,6 @@ def _model(state: MovingState, inputs: list[Channel], outputs: list[Channel] | N
 
 
 def _all_freedoms(s: System, q: Array, v: Array, independent: np.ndarray, which: str) -> Array:
-    """(2 nv, 2 n): [dq, dv] of independent coordinates and speeds."""
+    """(2 nv, 2 n): maps independent coordinates and speeds to [dq, dv]."""
     motions = closed_motions(s, q, v, independent, which)
     return np.block([[motions.T, np.zeros_like(motions.T)], [motions.S, motions.T]])

@@ -1,4 +1,4 @@
-"""Poles of a loop followed over its gain."""
+"""Root loci: the poles of a loop followed over its gain."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ HALVED = 30
 
 
 def followed(loop: Feedback, start: np.ndarray, factors: Array) -> np.ndarray:
-    """Poles (len(factors), n): those nearest to the poles before them, from `start` at the first factor."""
+    """Poles (len(factors), n), each matched to the nearest pole at the previous factor, from `start` at the first
+    factor.
+    """
     found = np.empty((len(factors), len(start)), dtype=complex)
     found[0] = start
     before = start
@@ -32,7 +34,7 @@ def followed(loop: Feedback, start: np.ndarray, factors: Array) -> np.ndarray:
 
 
 def gains_to_one() -> Array:
-    """Factors from 0 to 1, close together where they are small."""
+    """Factors from 0 to 1, dense where they are small."""
     return np.linspace(0.0, 1.0, STEPS) ** 2
 
 
@@ -42,7 +44,7 @@ def gains_beyond() -> Array:
 
 
 def critical(loop: Feedback, factors: Array, path: np.ndarray) -> float:
-    """The first factor at which a pole along its path crosses the border of stability; inf if there is none."""
+    """The first factor at which a followed pole crosses the stability limit; inf if none does."""
 
     def beyond(pole: np.ndarray) -> np.ndarray:
         return np.abs(pole) >= 1.0 if loop.dt else pole.real >= 0.0

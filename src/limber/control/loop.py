@@ -29,18 +29,18 @@ class Loop:
 
     Parameters
     ----------
-    system : the system that is controlled.
-    controller : see `limber.control.controller`.  It is watched by a `Guard`; give a `Guard` of your own for other limits.
-    sensors : each is read at its own rate.  Without sensors the controller gets the exact state.
-    actuators : each takes one number of the command for each of its channels.  Without actuators the command is the
+    system : the controlled system.
+    controller : see `limber.control.controller`. A `Guard` supervises it; pass a `Guard` of your own for other limits.
+    sensors : each is read at its own rate. Without sensors the controller gets the exact state.
+    actuators : each takes one number of the command for each of its channels. Without actuators the command is the
         generalized force itself.
     delay : from the sample of the controller to the effect of its command, s; it may be longer than the sample time.
-    seed : of the noise of sensors that have no seed of their own.
-    initial : the command that is in effect until the first one of the controller has arrived, after the delay; zero unless
-        given.  An arm that starts at rest is held by the joints' part of lb.inverse_dynamics.
+    seed : for the noise of sensors that have no seed of their own.
+    initial : the command in effect until the first command of the controller arrives, after the delay; zero by default.
+        To hold an arm that starts at rest, pass the joint part of lb.inverse_dynamics.
 
-    A loop may be used for one run after the other.  Its controller is one object with a state, so runs at the same time
-    need a loop each, such as `copy.deepcopy(loop)`.  `resumed()` goes on where the last run ended.
+    A loop can be used for one run after another. Its controller is one object with a state, so simultaneous runs need a
+    loop each, such as `copy.deepcopy(loop)`. `resumed()` continues where the last run ended.
     """
 
     def __init__(
@@ -79,26 +79,27 @@ class Loop:
         LoopSession(self, 0.0, system)  # what does not fit together is refused now
 
     def session(self, system: System, t0: float) -> LoopSession:
-        """The loop during one run; `simulate` asks for it."""
+        """The loop during one run; called by `simulate`."""
         self._refuse_other(system)
         self._last = LoopSession(self, t0, system)
         return self._last
 
     def runs(self, session: LoopSession) -> bool:
-        """Whether a session is the one that was begun last."""
+        """Whether a session is the one that began last."""
         return self._last is session
 
     def resumed(self) -> Resumed:
-        """The loop as the last run left it, for a run that goes on from there.
+        """The loop as the last run left it, for a run that continues from there.
 
-        Sample times, noise, biases, commands and readings under way and the controller go on as if the run had not ended.
+        Sample times, noise, biases, pending commands and readings, and the controller continue as if the run had not
+        ended.
         """
         if self._last is None:
             raise ArgumentValueError("there is nothing to resume: this loop has not been in a run.")
         return Resumed(self, self._last)
 
     def with_seed(self, seed: int) -> Loop:
-        """A copy of this loop, its controller too, with other noise; sensors that have a seed of their own keep it."""
+        """A copy of this loop and its controller with other noise; sensors that have a seed of their own keep it."""
         made = copy.deepcopy(self)
         made.seed = checked_seed("seed", seed)
         return made
@@ -124,7 +125,7 @@ class Loop:
 
 
 class Resumed:
-    """A loop that goes on where its last run ended; see `Loop.resumed`."""
+    """A loop that continues where its last run ended; see `Loop.resumed`."""
 
     def __init__(self, loop: Loop, session: LoopSession):
         self._loop, self._session = loop, session
@@ -141,7 +142,7 @@ class Resumed:
 
 
 def loop_of(system: System, controller: Any) -> Loop:
-    """The loop of a controller that is given to `simulate` as it is: exact measurement, ideal actuators."""
+    """The loop for a controller that is passed directly to `simulate`: exact measurement, ideal actuators."""
     return Loop(system, controller)
 
 

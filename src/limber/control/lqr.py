@@ -4,8 +4,9 @@ About a nominal motion q0, v0 with the torques u0, and with x = [dq, dv] as in `
 
     u = u0 - K x,    K = (R + B^T X B)^-1 B^T X A,    X = A^T X A - A^T X B (R + B^T X B)^-1 B^T X A + Q
 
-minimizes the sum of x^T Q x + u^T R u over all samples.  A and B are those of the sampled plant; with a delay x has the commands
-that are on their way (Astrom & Wittenmark, Computer-Controlled Systems, 11).  With an observer such as `Kalman`, this is LQG.
+minimizes the sum of x^T Q x + u^T R u over all samples. A and B are those of the sampled plant; with a delay, x
+includes the commands that have not yet taken effect (Astrom & Wittenmark, Computer-Controlled Systems, 11). With an
+observer such as `Kalman`, this is LQG.
 """
 
 from __future__ import annotations
@@ -36,13 +37,14 @@ COUPLED = 1e-12
 
 
 def lqr_gain(model: LinearModel, Q: ArrayLike, R: ArrayLike, sample_time: float = 0.0, delay: float = 0.0) -> Array:  # fmt: skip
-    """(inputs, states) the gains K of u = -K x.
+    """Return the gains K (inputs, states) of u = -K x.
 
     Parameters
     ----------
-    model : a LinearModel, sampled, or continuous with a sample_time; with sample_time 0 the gains are those of continuous time.
+    model : a LinearModel, sampled, or continuous with a sample_time; with sample_time 0 the gains are those of
+        continuous time.
     Q : weights of the states: one number, one for each, or a matrix (n, n).
-    R : weights of the inputs, in the same way, above zero.
+    R : weights of the inputs, in the same way, positive.
     sample_time, delay : s, as for `LinearModel.sampled`.
     """
     model.single("lqr_gain")
@@ -77,14 +79,18 @@ class LQR(Controller):
     Q, R : weights of [dq, dv] and of the torques; one number, one for each, or a matrix.
     sample_time : s.
     bodies : the bodies whose joints have torques; None for all.
-    about : (nq,) a configuration in which the joints are held, modes included (`lb.equilibrium`); or a Result, a motion
-        to be followed, such as lb.simulate(s, ..., motion={...}) gives, at its own times.
-    points : of a motion, at how many equidistant times gains are computed; they are interpolated in between.
-    delay : from a sample to the effect of its command, s, which the gains count with; that of the loop unless given.
-    observer : where not all of the state is measured, an object that estimates it, such as `Kalman`.
-    system : the model by which gains are computed, if it is not the system of the loop.
+    about : (nq,) the configuration to hold, including the modes (`lb.equilibrium`); or a Result, the motion to follow,
+        for example from lb.simulate(s, ..., motion={...}), at its own times.
+    points : for a motion, the number of equidistant times at which gains are computed; they are interpolated in
+        between.
+    delay : the delay from a sample to the effect of its command that the gains account for, s; by default that of the
+        loop.
+    observer : if the state is not fully measured, an object that estimates it, such as `Kalman`.
+    system : the model used to compute the gains, if it is not the system of the loop.
 
-    Freedoms that the torques do not move, such as bending out of the plane of a planar arm, get no gains.  After the end of a motion the joints are held where they are then, the modes in equilibrium.  `gains` is (points, torques, states), `times` (points,).
+    Degrees of freedom that the torques do not move, such as bending out of the plane of a planar arm, get no gains.
+    After the end of a motion the joints are held at their final positions, with the modes in equilibrium. `gains` is
+    (points, torques, states), `times` (points,).
     """
 
     def __init__(
@@ -195,11 +201,11 @@ class LQR(Controller):
         self._path = self.times, q[None], rest[None], torque[None]
 
     def _first(self, s: System) -> Array:
-        """The configuration to be held, or the first one of the motion with its modes in balance."""
+        """The configuration to hold, or the first one of the motion with its modes in equilibrium."""
         return deformed(s, self._path[1][0]) if isinstance(self.about, Result) else self.about
 
     def start(self, t: float, measured: Measured) -> None:
-        """Begin anew."""
+        """Reset the controller."""
         places = self._prepared
         self._sent = np.zeros((self._past, len(places)))
         if self.observer is not None:
@@ -220,7 +226,7 @@ class LQR(Controller):
         return command
 
     def _at(self, t: float) -> tuple[Array, Array, Array]:
-        """The nominal motion at a time; after its end it rests."""
+        """The nominal motion at a time; after its end it is at rest."""
         times, q, v, torque = self._path
         if t >= times[-1]:
             return self._end
@@ -248,8 +254,9 @@ class LQR(Controller):
         return self._places
 
     def linear(self) -> LinearModel:
-        """The gains at the first point as a discrete model, from the whole state to the torques; with an observer from the
-        readings of its sensors (`Kalman.seen`).
+        """Return the gains at the first point as a discrete model from the whole state to the torques.
+
+        With an observer, its inputs are the sensor readings (`Kalman.seen`).
         """
         labels = tuple(f"torque {label}" for label in self._prepared.labels)
         gains = state_feedback(self.gains[0], self._names, labels, self.sample_time, repr(self))
@@ -259,7 +266,7 @@ class LQR(Controller):
 def state_feedback(
     K: Array, states: tuple[str, ...], inputs: tuple[str, ...], sample_time: float, name: str
 ) -> LinearModel:
-    """u = -K x as a discrete model from the states to the inputs; where K has gains of past commands, it remembers these."""
+    """u = -K x as a discrete model from the states to the inputs; it stores past commands if K has gains for them."""
     m, n = len(inputs), len(states)
     past = K.shape[1] - n
     A, B = np.zeros((past, past)), np.zeros((past, n))
@@ -277,7 +284,7 @@ def _held(system: System, places: JointPlaces, q: Array) -> tuple[Array, Array, 
 
 
 def moved_states(model: LinearModel) -> np.ndarray:
-    """The states that inputs move, directly or through other states."""
+    """The states that the inputs move, directly or through other states."""
     A, (scale, _) = scipy.linalg.matrix_balance(model.A, permute=False, separate=True)
     B = np.abs(model.B / scale[:, None])
     linked = np.abs(A) > COUPLED * np.abs(A).max()
@@ -290,7 +297,7 @@ def moved_states(model: LinearModel) -> np.ndarray:
 
 
 def torque_inputs(system: System, places: JointPlaces) -> list[tuple]:
-    """The torques of these joint speeds as inputs of `linearize`."""
+    """The torques of these joint speeds, as inputs for `linearize`."""
     found: list[tuple] = []
     for body, where in system.layout.items():
         here = range(where.v_joint.start, where.v_joint.stop)

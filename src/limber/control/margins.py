@@ -1,4 +1,4 @@
-"""`margins`: how far a loop is from instability, before it runs."""
+"""`margins`: stability margins of a loop before it runs."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ BISECTIONS, REFINEMENTS = 44, 5
 
 @dataclass(frozen=True)
 class LoopMargins:
-    """Margins of one loop, the others closed.  What the loop does not have is inf, or 0 for `gain_down`.
+    """Margins of one loop with the others closed. A margin that the loop does not have is inf, or 0 for `gain_down`.
 
-    input : the plant's input at which the loop is opened.
-    gain_up, gain_down : factors of the loop's gain, above and below 1, at which a pole reaches the border of stability.
+    input : the plant input at which the loop is opened.
+    gain_up, gain_down : factors of the loop gain, above and below 1, at which a pole reaches the stability limit.
     phase : rad, by which the loop may lag or lead.
-    delay : further delay that it bears, s.  Beyond 40 samples, and for a plant that was given sampled, it is what the phase tells, which is
-        exact at whole samples.
-    disk : size a of the disk margin: gain and phase may change together within it.  See `disk_gain` and `disk_phase`.
-    gain_up_at, gain_down_at, phase_at, delay_at, disk_at : the frequencies, rad/s, at which they are found.
+    delay : additional delay that the loop tolerates, s. Beyond 40 samples, and for a plant that was passed as a sampled
+        model, it is computed from the phase, which is exact at whole samples.
+    disk : size a of the disk margin, within which gain and phase may change together. See `disk_gain` and `disk_phase`.
+    gain_up_at, gain_down_at, phase_at, delay_at, disk_at : the frequencies at which they occur, rad/s.
     """
 
     input: str
@@ -60,12 +60,12 @@ class LoopMargins:
 
     @property
     def disk_gain(self) -> tuple[float, float]:
-        """The factors of gain that the disk allows, whatever the phase does within it."""
+        """The range of gain factors that the disk margin allows, for any phase within the disk."""
         return disk_gains(self.disk)
 
     @property
     def disk_phase(self) -> float:
-        """The phase, rad, that the disk allows."""
+        """The phase, rad, that the disk margin allows."""
         return 2.0 * float(np.arctan(0.5 * self.disk))
 
 
@@ -77,16 +77,16 @@ def disk_gains(a: float) -> tuple[float, float]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Margins:
-    """Stability and margins of a loop; it prints in words.
+    """Stability and margins of a loop; it prints as text.
 
-    poles : of the closed loop; z of a sampled one.
+    poles : of the closed loop; in z for a sampled one.
     stable : whether all of them decay.
-    loops : margins of each loop at the plant's inputs, others closed; empty for an unstable loop, which has none.
-    disk : the disk margin of all loops at once, each changing by itself; a lower bound if there are several.
-    sample_time : s, zero for a continuous loop.
+    loops : margins of each loop at the plant inputs, with the others closed; empty for an unstable loop.
+    disk : the disk margin of all loops at once, each varying independently; a lower bound if there are several.
+    sample_time : s; zero for a continuous loop.
     delay : of commands, s.
-    longest : the sample time, s, below which the same controller is stable, if it is one that can run at another: inf if
-        it is stable at all that were tried, 0 if at none; None where that is not known.
+    longest : the sample time, s, below which the same controller is stable, if it can run at other sample times: inf if
+        it is stable at all that were tried, 0 if at none; None if unknown.
     """
 
     poles: np.ndarray
@@ -160,17 +160,17 @@ def margins(
 ) -> Margins:
     """Analyse a loop before it runs: poles, stability, gain, phase and delay margins, disk margins, and sample times.
 
-    The plant between samples is exact: its inputs are held, and may come late.  Margins are those of each loop at the
-    plant's inputs while the others are closed, and the disk margin of all at once.
+    The plant is sampled exactly: its inputs are held between samples and may be delayed. The margins are those of each
+    loop at the plant inputs with the others closed, and the disk margin of all loops at once.
 
     Parameters
     ----------
     plant : a LinearModel from commands to measurements, continuous or sampled.
-    controller : a matrix K of gains, for u = -K y, with a row for each input and a column for each output of the plant; or
-        a LinearModel, continuous or sampled, or an object whose linear() gives one, from the plant's outputs to its
-        inputs with its sign: u = K y.
-    sample_time : s.  Unless given it is that of the controller; if it has none, the loop is continuous.
-    delay : from the sample to the command, s; more than a sample time if need be.
+    controller : a matrix K of gains, for u = -K y, with a row for each input and a column for each output of the plant;
+        or a LinearModel, continuous or sampled, or an object whose linear() returns one, from the plant's outputs to
+        its inputs with its sign: u = K y.
+    sample_time : s. By default that of the controller; if it has none, the loop is continuous.
+    delay : from the sample to the command, s; it may be longer than a sample time.
     """
     loop = feedback_of(plant, controller, sample_time, delay)
     with one_thread():
@@ -211,7 +211,7 @@ def _loop_margins(loop: Feedback, i: int) -> LoopMargins:
 
 
 def unit_gains(loop: Feedback, i: int) -> list[tuple[float, float]]:
-    """Where |L| = 1 in loop i: the phase by which L may lag there, negative if it may lead, and the frequency."""
+    """Where |L| = 1 in loop i: the phase by which L may lag there (negative: lead), and the frequency."""
     L = loop.opened(i)
     omega = frequencies_of(loop, transmission_zeros(L))
     responder = Responder(L)
@@ -244,7 +244,7 @@ def _crossings(f: Callable[[Array], Array], omega: Array, values: Array) -> Arra
 
 
 def _peak(f: Callable[[Array], Array], omega: Array) -> tuple[float, float]:
-    """The largest value of f, and where it is: the best of a grid, then of finer ones around it."""
+    """The maximum of f, and its location: the best of a grid, then of finer grids around it."""
     best = (0.0, np.nan)
     for _ in range(REFINEMENTS):
         values = f(omega)

@@ -1,7 +1,8 @@
-"""A control loop over many cases: plants with numbers that the controller does not know, and other noise.
+"""A control loop over many cases: plants with parameters that the controller does not know, and different noise.
 
-Every case is a run of its own, with a copy of the controller, in one of several processes: controllers are Python, which one
-process runs one at a time.  A case depends on its parameters and its seed alone, so that it can be repeated by itself.
+Every case is a separate run with a copy of the controller, in one of several processes, because controllers are Python
+code and a process runs only one at a time. A case depends only on its parameters and its seed, so it can be repeated
+alone.
 """
 
 from __future__ import annotations
@@ -55,21 +56,22 @@ def monte_carlo(
     progress: bool | None = None,
     **options: Any,
 ) -> MonteCarlo:
-    """Run a loop in many cases, on all cores; what is measured in each of them comes back, the motions do not.
+    """Run a loop in many cases, on all cores, and return the measures of each case; the motions are not kept.
 
     Parameters
     ----------
-    loop : its controller is prepared for `loop.system` and learns nothing of other parameters.
+    loop : its controller is prepared for `loop.system` and does not know the other parameters.
     t_end : s.
-    measures : {name: function of the `Result` of a case}, numbers or arrays that have the same shape in all cases.
-    parameters : {name: (cases, ...)}, numbers of the plant that differ from case to case, or one value for all.
-    seeds : (cases,), of the noise of sensors; 0, 1, 2, ... unless given.
-    q0, v0 : the initial state, of all cases, or (cases, nq) and (cases, nv).
-    processes : how many run at once; as many as there are cores unless given.  With 1, all cases run in this process.
-    progress : whether to show a progress bar; by default in a terminal.
+    measures : {name: function of the `Result` of a case}, which returns numbers, or arrays of the same shape in all
+        cases.
+    parameters : {name: (cases, ...)}, parameters of the plant that differ from case to case, or one value for all.
+    seeds : (cases,), for the noise of the sensors; 0, 1, 2, ... by default.
+    q0, v0 : the initial state of all cases, or (cases, nq) and (cases, nv).
+    processes : how many run at once; by default as many as there are cores. With 1, all cases run in this process.
+    progress : whether to show a progress bar; by default only in a terminal.
     options : further arguments of `simulate`, the same for all cases.
 
-    A case that fails, because its motion diverges for instance, is a row that says why, and all others go on.
+    A case that fails, for instance because its motion diverges, becomes a row that says why, and the others continue.
     """
     if not isinstance(loop, Loop):
         raise ArgumentTypeError(f"loop must be a lb.control.Loop, got {shown(loop)}.")
@@ -148,7 +150,7 @@ def _cases(loop: Loop, parameters: Any, seeds: Any, q0: Any, v0: Any) -> tuple[C
 
 @dataclass(frozen=True)
 class _Row:
-    """What one case came to."""
+    """The outcome of one case."""
 
     case: int
     status: str
@@ -160,7 +162,7 @@ class _Row:
 
 @dataclass(frozen=True, eq=False)
 class _Job:
-    """All that a process needs to run cases."""
+    """Everything that a process needs to run cases."""
 
     loop: Loop
     t_end: float
@@ -171,7 +173,7 @@ class _Job:
     options: dict[str, Any]
 
     def arguments(self, case: int) -> dict[str, Any]:
-        """The arguments of `simulate` for one case, but for the loop."""
+        """The arguments of `simulate` for one case, except for the loop."""
         state = self.cases.arguments(case, {**self.start, "torque": None})
         given = {name: state[name] for name in ("q0", "v0") if state[name] is not None}
         numbers = self.cases.numbers(case)
@@ -185,7 +187,7 @@ class _Job:
         )
 
     def row(self, case: int) -> _Row:
-        """Run one case and measure it; its error, if there is one, is what it came to."""
+        """Run one case and measure it; an error becomes its outcome."""
         with collected_warnings() as found:
             try:
                 result = self.run(case)
@@ -212,7 +214,7 @@ class _Collected:
         self.told: dict[int, Warning] = {}
 
     def put(self, row: _Row) -> None:
-        """Take a row."""
+        """Add a row."""
         self.status[row.case], self.messages[row.case] = row.status, row.message
         if row.values is not None:
             self.values[row.case] = row.values
@@ -222,7 +224,7 @@ class _Collected:
             self.told[row.case] = row.warning
 
     def tell(self) -> None:
-        """Raise an error that is not about a case, and tell of warnings."""
+        """Raise an error that is not about a case, and issue warnings."""
         count = len(self.status)
         if len(self.errors) == count > 0 and len(set(self.messages)) == 1:
             raise self.errors[0]
@@ -234,7 +236,7 @@ class _Collected:
             )
 
     def table(self, names: tuple[str, ...]) -> dict[str, Array]:
-        """What was measured, {name: (cases, ...)}; nan in cases that failed."""
+        """The measures, {name: (cases, ...)}; nan in cases that failed."""
         found = {}
         for name in names:
             shapes = {row[name].shape for row in self.values.values()}
@@ -250,7 +252,7 @@ class _Collected:
 
 
 def _rows(job: _Job, workers: int) -> Iterator[_Row]:
-    """The rows of all cases, as they come.
+    """The rows of all cases, as they finish.
 
     The first case runs here, so that code is compiled and loaded once, and the other processes find it.
     """
@@ -265,7 +267,7 @@ def _rows(job: _Job, workers: int) -> Iterator[_Row]:
 
 
 def _in_processes(job: _Job, cases: range, workers: int) -> Iterator[_Row]:
-    """Rows from other processes.  On Linux they are forks, which know all functions that this process does."""
+    """Rows from other processes. On Linux they are forks, which have all functions of this process."""
     start = "fork" if sys.platform == "linux" else "spawn"
     pool = ProcessPoolExecutor(
         min(workers, len(cases)), multiprocessing.get_context(start), _begin, (job,)
@@ -295,7 +297,7 @@ _job: _Job | None = None
 
 
 def _begin(job: _Job) -> None:
-    """Prepare a process; Ctrl-C is for the one that started it."""
+    """Prepare a process; Ctrl-C is handled by its parent."""
     global _job  # noqa: PLW0603 (one for each process)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _job = job

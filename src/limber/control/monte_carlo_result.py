@@ -1,4 +1,4 @@
-"""What many cases of a control loop came to."""
+"""The results of many cases of a control loop."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ STATISTICS = ("min", "median", "mean", "p95", "p99", "max")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MonteCarlo:
-    """The cases of a loop: what was varied, and what was measured.  Printing it gives a table of statistics.
+    """The cases of a loop: the parameters that were varied and the measures. It prints as a table of statistics.
 
-    parameters : {name: (cases, ...)}, the parameters of the plant that were given.
+    parameters : {name: (cases, ...)}, the given parameters of the plant.
     seeds : (cases,), of the noise.
     status : (cases,): "finished", "stopped" by an event, "failed", or "not run" after an interruption (Ctrl-C).
     messages : how each case ended, in words.
     measures : {name: (cases, ...)}; nan in cases that failed.
-    seconds : that it took.
+    seconds : the time that it took.
     """
 
     loop: Loop
@@ -53,16 +53,18 @@ class MonteCarlo:
 
     @property
     def failures(self) -> dict[int, str]:
-        """The cases that failed, by number, and why."""
+        """The cases that failed, by number, with the reason."""
         return {int(i): self.messages[i] for i in np.flatnonzero(self.status == "failed")}
 
     @property
     def statistics(self) -> dict[str, dict[str, float]]:
-        """Of every measure that is one number: smallest, median, mean, 95 %, 99 % and largest, of the cases that have it."""
+        """Statistics of every scalar measure: minimum, median, mean, 95 %, 99 % and maximum, over the cases that have a
+        value.
+        """
         return {name: _statistics(x) for name, x in self.measures.items() if x.ndim == 1}
 
     def worst(self, measure: str) -> int:
-        """The case in which a measure is largest; one that failed counts as worse than any number."""
+        """The case in which a measure is largest; a failed case counts as worse than any number."""
         values = self.measures.get(measure)
         if values is None or values.ndim != 1:
             known = ", ".join(repr(name) for name, x in self.measures.items() if x.ndim == 1)
@@ -76,11 +78,11 @@ class MonteCarlo:
         return int(np.nanargmax(values))
 
     def result(self, case: int) -> Result:
-        """The motion of one case, which is run again by itself: the same as it was, to the bit."""
+        """Run one case again alone and return its motion, identical to the bit."""
         return self.run(self._number(case))
 
     def line(self, case: int) -> str:
-        """The line of Python that runs one case by itself; `loop` is the loop that was given."""
+        """The line of Python that runs one case alone; `loop` is the loop that was given."""
         case = self._number(case)
         given = "".join(f", {name}={_text(value)}" for name, value in self.arguments(case).items())
         return f"lb.simulate(loop.system, {self.t_end!r}, torque=loop.with_seed({int(self.seeds[case])}){given})"
@@ -91,10 +93,10 @@ class MonteCarlo:
         return int(case) % len(self)
 
     def to_xarray(self) -> Any:
-        """A Dataset with every measure over the cases.
+        """Convert to a Dataset with every measure over the cases.
 
-        Parameters, seeds, status and message are coordinates of the cases.  `statistics` over (measure, statistic) has those
-        of the measures of one number, and `worst` over (measure,) the cases in which they are largest.
+        Parameters, seeds, status and message are coordinates of the cases. `statistics` over (measure, statistic) has
+        the statistics of the scalar measures, and `worst` over (measure,) the cases in which they are largest.
         """
         try:
             import xarray as xr  # noqa: PLC0415
@@ -159,7 +161,7 @@ def _dimensions(name: str, values: Array) -> tuple[str, ...]:
 
 
 def _text(value: Any) -> str:
-    """A value as Python reads it."""
+    """A value as a Python expression."""
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{key!r}: {_text(x)}" for key, x in value.items()) + "}"
     if isinstance(value, np.ndarray | np.generic):

@@ -1,4 +1,4 @@
-"""States of a system with the slopes of all that they consist of, along the states and inputs of a linear model."""
+"""States of a system with the derivatives of all their parts, along the states and inputs of a linear model."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ Wrenches = Mapping[tuple[str, int | None], Moving]
 
 @dataclass(frozen=True, eq=False)
 class MovingState:
-    """n states, each with slopes along d directions: arrays (n, size), slopes (n, size, d).
+    """n states, each with derivatives along d directions: arrays (n, size), derivatives (n, size, d).
 
-    q : its slopes are in the tangent space, the layout of v.
+    q : its derivatives are in the tangent space, which has the layout of v.
     forces : tau, with vdot in the places of driven joints.
     external : by body and number of the node.
     driven : numbers of the bodies whose joints have prescribed motion.
@@ -38,7 +38,7 @@ class MovingState:
 
     @cached_property
     def coordinates(self) -> Moving:
-        """q with slopes of its coordinates, (n, nq, d)."""
+        """q with the derivatives of its coordinates, (n, nq, d)."""
         return along_tangent(self.system, *self.q)
 
     @cached_property
@@ -75,7 +75,9 @@ class MovingState:
 
     @cached_property
     def needed(self) -> Moving:
-        """The generalized forces that the motion takes, by inverse dynamics: tau, and those of driven joints and closures."""
+        """The generalized forces that the motion requires, by inverse dynamics: tau, and those of driven joints and
+        closures.
+        """
         (q, dq), (v, dv), (vdot, da) = self.q, self.v, self.vdot
         by = derivatives(self.system, q, v, vdot, "inverse_dynamics", external=self.wrenches)
         slopes = by.q @ dq + by.v @ dv + by.vdot @ da
@@ -83,22 +85,22 @@ class MovingState:
 
     @cached_property
     def wrenches(self) -> External | None:
-        """The external wrenches, as functions of the dynamics take them."""
+        """The external wrenches, in the form that the dynamics functions take."""
         return {end: value for end, (value, _) in self.external.items()} or None
 
     def _by_wrenches(self, by: Derivatives) -> Array | float:
-        """The part of slopes that external wrenches have."""
+        """The part of the derivatives due to external wrenches."""
         return sum((by.external[end] @ slope for end, (_, slope) in self.external.items()), 0.0)
 
     @cached_property
     def closure_wrenches(self) -> dict[str, Moving]:
-        """What each closure exerts on its end b."""
+        """The wrench of each closure on its end b."""
         each = [dict(one._closure_wrenches) for one in self._singles]
         return {name: _stacked([one[name] for one in each]) for name in self.system.closures}
 
     @cached_property
     def joint_wrenches(self) -> Moving:
-        """What the joints exert on the bodies, (n, 6 bodies), at their body frames in body axes."""
+        """The wrenches of the joints on the bodies, (n, 6 bodies), at their body frames in body axes."""
         given = {"q": self.coordinates, "v": self.v, "vdot": self.vdot}
         external = self.external
         if self.system.closures:
@@ -151,5 +153,5 @@ def _stacked(pairs: list[Moving]) -> Moving:
 
 
 def unmoved(value: Array, directions: int) -> Moving:
-    """A value (n, size) that moves along none of the directions."""
+    """A value (n, size) that is constant along all directions."""
     return value, np.zeros((*value.shape, directions))

@@ -1,7 +1,7 @@
-"""Random numbers that depend on a seed, a name and the number of the sample alone.
+"""Random numbers that depend only on a seed, a name and the number of the sample.
 
-A run that is repeated, that is one of a batch or that goes on where another one ended therefore sees the same noise, to the
-bit, whatever other sensors there are and in which order they are read.
+A run therefore sees the same noise, to the bit, when it is repeated, when it is part of a batch and when it continues
+another run. The other sensors and the order in which they are read make no difference.
 """
 
 from __future__ import annotations

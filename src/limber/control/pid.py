@@ -6,7 +6,7 @@ At every sample, with the errors e = reference - position and r = reference spee
     d  <-  a d + (1 - a) r,         a = exp(-T / filter_time)
     torque = kp e + i + kd d + feedforward
 
-Where no sensor gives the speed, r is (e - e of the last sample) / T.  The integral stands still while the torque is at its
+If no sensor measures the speed, r is (e - e of the last sample) / T. The integral is frozen while the torque is at its
 limit and the error would push it further (conditional integration; Astrom & Hagglund, Advanced PID Control, 3.5).
 """
 
@@ -33,19 +33,20 @@ from limber.simulation.table import joint_speeds
 
 
 class PID(JointController):
-    """Each joint by itself follows its reference; the head of this file has the equations.
+    """PID control of each joint separately; the head of this file has the equations.
 
     Parameters
     ----------
     kp, ki, kd : gains, N m/rad, N m/(rad s), N m s/rad; one number, or one for each joint speed.
     sample_time : s.
-    bodies : the bodies whose joints are controlled; None for all that have plain coordinates.
-    reference : None to hold the position at the start; positions; a `Trajectory` at the times of the simulation; a
-        function t -> position, (position, velocity) or (position, velocity, acceleration); or {body: any of these}.
+    bodies : the bodies whose joints are controlled; None for all joints whose speeds are the rates of their
+        coordinates.
+    reference : None to hold the initial position; positions; a `Trajectory` over simulation time; a function t ->
+        position, (position, velocity) or (position, velocity, acceleration); or {body: any of these}.
     filter_time : time constant of the low-pass filter of the derivative, s.
-    limit : the largest torque, one number or one for each joint; actuators with a limit bring their own.
-    gravity : True to add the torque that holds the undeformed system at rest in the measured position.  In a closed system, of
-        which some joints are not controlled, closures carry their part; all joints must be measured then.
+    limit : the largest torque, one number or one for each joint; the limits of actuators apply in any case.
+    gravity : True to add the torque that holds the undeformed system at rest in the measured position. In a closed
+        system in which some joints are not controlled, the closures carry their part; all joints must then be measured.
 
     Positions and speeds come from encoders and tachometers, or are exact in a loop without sensors.
     """
@@ -92,11 +93,12 @@ class PID(JointController):
 
     @property
     def _closed(self) -> bool:
-        """Whether closures carry a part of the weight, because some joints have no torque."""
+        """Whether closures carry part of the weight, because some joints have no torque."""
         return bool(self._system.closures) and len(self._passive) > 0
 
     def _refuse_unseen(self, loop: Any) -> None:
-        """Refuse a closed system some of whose joints no sensor reads: where they are is not told by the others alone."""
+        """Reject a closed system with joints that no sensor reads: the others alone do not determine their
+        positions."""
         read = {int(i) for r in loop.readers if r.q is not None for i in r.q}
         unseen = [
             body
@@ -110,7 +112,7 @@ class PID(JointController):
             )
 
     def start(self, t: float, measured: Measured) -> None:
-        """Begin anew, at rest where the joints are."""
+        """Reset the controller, at rest at the current joint positions."""
         super().start(t, measured)
         n = len(self._prepared)
         self._integral, self._rate = np.zeros(n), np.zeros(n)
@@ -128,7 +130,9 @@ class PID(JointController):
         return self._placed(self._torque(error, rate, extra))
 
     def sampled_law(self, system: System) -> SampledLaw | str:
-        """The law of a controller that remembers nothing, for batches of generated code; else in words what it has."""
+        """The control law of a controller without internal state, for batches of generated code; otherwise a text that
+        names the obstacle.
+        """
         if type(self).command is not PID.command:
             return type(self).__name__
         for has, what in (
@@ -165,7 +169,7 @@ class PID(JointController):
         return torque
 
     def _holding(self, measured: Measured) -> Array:
-        """The torques that hold the undeformed system at rest; what is not measured is where it is in the neutral position."""
+        """The torques that hold the undeformed system at rest; unmeasured joints are taken in the neutral position."""
         s = self._system
         q = s.neutral()
         for where in s.layout.values():
@@ -185,7 +189,7 @@ class PID(JointController):
     # --- analysis ------------------------------------------------------------------------------------
 
     def linear(self) -> LinearModel:
-        """The controller within its limits, without its reference, as a discrete linear model."""
+        """Return the controller as a discrete linear model, without its limits and its reference."""
         places = self._prepared
         n, T, a = len(places), self.sample_time, self._fade
         kp, ki, kd = self._kp, self._ki, self._kd
@@ -219,7 +223,7 @@ class PID(JointController):
 
 
 class PD(PID):
-    """PID without the integral: torque = kp e + kd d + feedforward; see `PID` for the options."""
+    """PID without the integral term: torque = kp e + kd d + feedforward. See `PID` for the options."""
 
     def __init__(self, kp: ArrayLike, kd: ArrayLike = 0.0, *, sample_time: float, **options: Any):
         if "ki" in options:

@@ -1,4 +1,4 @@
-"""Poles in words: frequencies and damping; transmission zeros."""
+"""Poles as frequencies and damping ratios, and transmission zeros."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ FINITE = 1e6
 
 @dataclass(frozen=True)
 class Pole:
-    """A real pole, or a pair, of a model in continuous time.
+    """A real pole, or a complex pair, of a model in continuous time.
 
-    value : the pole, 1/s; of a pair, the one with the positive imaginary part.
+    value : the pole, 1/s; for a pair, the one with the positive imaginary part.
     count : 1 or 2.
     """
 
@@ -42,7 +42,7 @@ class Pole:
 
     @property
     def damping(self) -> float:
-        """The damping ratio -Re / |value|, zero where that is rounding; nan at rest."""
+        """The damping ratio -Re / |value|, zero where it is only rounding; nan at rest."""
         if self.at_rest:
             return float("nan")
         ratio = -self.value.real / abs(self.value)
@@ -50,7 +50,7 @@ class Pole:
 
     @property
     def kind(self) -> str:
-        """What it does, in words."""
+        """A description of its motion, in words."""
         if self.at_rest:
             return "integrates"
         if self.damping == 0.0:
@@ -61,7 +61,7 @@ class Pole:
 
 
 def grouped(rates: np.ndarray) -> list[Pole]:
-    """Poles in continuous time, pairs as one, the slowest first."""
+    """Poles in continuous time, with each pair as one, the slowest first."""
     finite = np.asarray(rates, dtype=complex)
     finite = finite[np.isfinite(finite)]
     largest = float(np.abs(finite).max(initial=0.0))
@@ -76,7 +76,7 @@ def grouped(rates: np.ndarray) -> list[Pole]:
 
 
 def described_poles(model: LinearModel) -> str:
-    """A table of poles as frequencies and damping."""
+    """A table of poles with frequencies and damping ratios."""
     poles = grouped(model.rates)
     lines = ["   Hz          rad/s       damping     does"]
     for pole in poles[:LISTED]:
@@ -90,7 +90,7 @@ def described_poles(model: LinearModel) -> str:
 
 
 def transmission_zeros(model: LinearModel) -> np.ndarray:
-    """The finite z with a singular [A - z I, B; C, D]."""
+    """The finite z for which [A - z I, B; C, D] is singular."""
     n, m = model.B.shape
     p = model.C.shape[0]
     if m != p:

@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 
 def to_control(model: LinearModel) -> Any:
-    """A `control.StateSpace` with the names of a model; its sample time is `dt`.
+    """Convert a model to a `control.StateSpace` with the same names; its sample time is `dt`.
 
-    python-control reads a dot in a name as "system.signal", so that dots become underscores.
+    python-control reads a dot in a name as "system.signal", so dots become underscores.
     """
     try:
         import control  # noqa: PLC0415
@@ -33,7 +33,7 @@ def to_control(model: LinearModel) -> Any:
 
 
 def from_control(system: Any) -> LinearModel:
-    """A LinearModel of a `control.StateSpace`."""
+    """Convert a `control.StateSpace` to a LinearModel."""
     from limber.control.linear_model import LinearModel  # noqa: PLC0415
 
     if system.dt is True:

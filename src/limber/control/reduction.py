@@ -1,11 +1,11 @@
-"""Smaller models: some of the modes, or the states that inputs reach and outputs show most.
+"""Model reduction: some of the modes, or the states that are most controllable and observable.
 
-Both split a model into two parts that do not act on each other.  A real Schur form with the chosen poles first,
-[[A1, A12], [0, A2]], and the solution of A1 X - X A2 = -A12 give
+Both split a model into two uncoupled parts. A real Schur form with the chosen poles first, [[A1, A12], [0, A2]], and
+the solution of A1 X - X A2 = -A12 give
 
     x = V1 x1 + V2 x2,    x1' = A1 x1 + B1 u,    x2' = A2 x2 + B2 u
 
-also where poles are multiple, as those of rigid-body modes are.
+This also works for multiple poles, such as those of rigid-body modes.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SOUND = 1e-14
 
 
 class Part(NamedTuple):
-    """One part of a model: its matrices, and V, its states in those of the model."""
+    """One part of a model: its matrices, and V, which maps its states to those of the model."""
 
     A: Array
     B: Array
@@ -40,7 +40,7 @@ class Part(NamedTuple):
 
 
 def split(model: LinearModel, first: Callable[[complex], bool]) -> tuple[Part, Part]:
-    """The part of a model whose poles `first` accepts, and the other."""
+    """Split a model into the part whose poles `first` accepts, and the rest."""
     balanced, (scale, _) = scipy.linalg.matrix_balance(model.A, permute=False, separate=True)
     S, Z, n = scipy.linalg.schur(
         balanced, output="real", sort=lambda re, im=0.0: bool(first(complex(re, im)))
@@ -56,15 +56,15 @@ def split(model: LinearModel, first: Callable[[complex], bool]) -> tuple[Part, P
 
 
 def modal(model: LinearModel, keep: Any, *, static: bool = True) -> LinearModel:
-    """The model with some of its modes.
+    """Return the model with some of its modes.
 
     Parameters
     ----------
-    keep : how many of the slowest modes, or a list of their numbers, counted from 0 in the order of the printed table of
-        poles.  A pair of poles is one mode; all poles at rest are mode 0 together, and are needed for the rest to
-        make sense.
-    static : whether the others act as they do at rest, by their flexibility (a part of D; also called residual
-        flexibility or static correction).  The response is then exact at frequency zero.  Its error at low frequencies is
+    keep : how many of the slowest modes, or a list of their numbers, counted from 0 in the order of the printed table
+        of poles. A pair of poles is one mode. All poles at rest together are mode 0, which the others need to be
+        meaningful.
+    static : whether the other modes act quasi-statically, by their flexibility (a part of D; also called residual
+        flexibility or static correction). The response is then exact at frequency zero. Its error at low frequencies is
         proportional to the frequency, and for positions of undamped systems to its square.
     """
     if model.dt:
@@ -99,11 +99,11 @@ def modal(model: LinearModel, keep: Any, *, static: bool = True) -> LinearModel:
 
 
 def balanced(model: LinearModel, order: int) -> LinearModel:
-    """The model of `order` states that are most reached by the inputs and most seen by the outputs (balanced truncation).
+    """Return the model with the `order` most controllable and observable states (balanced truncation).
 
-    Poles that do not decay (rigid-body modes, unstable ones) are split off and kept; the stable rest is balanced and cut.
-    `hankel` of the result has the Hankel singular values s of that rest, and `error_bound` twice the sum of those left
-    out: no singular value of the frequency response is off by more at any frequency.
+    Poles that do not decay (rigid-body modes, unstable ones) are split off and kept; the stable rest is balanced and
+    truncated. `hankel` of the result has the Hankel singular values s of that rest, and `error_bound` is twice the sum
+    of those left out, which bounds the error of every singular value of the frequency response at any frequency.
     """
     order = whole("order", order, 1)
     if model.dt:

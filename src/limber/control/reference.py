@@ -1,4 +1,4 @@
-"""What joints are to follow: trajectories, functions, or positions to hold."""
+"""References for joints: trajectories, functions, or positions to hold."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ Reference = Callable[[float, Array], tuple[Array, Array, Array]]
 
 
 def reference_of(given: Any, places: JointPlaces) -> Reference | None:
-    """The motion that joints are to follow.
+    """The motion that the joints should follow.
 
-    given : None to hold the position at the start; one number for each joint; a `Trajectory`, at the times of the
-        simulation; a function t -> position, (position, velocity) or (position, velocity, acceleration); or {joint: any
-        of these}, where joints that are not named hold their position at the start.
+    given : None to hold the initial position; one number for each joint; a `Trajectory` over simulation time; a
+        function t -> position, (position, velocity) or (position, velocity, acceleration); or {joint: any of these},
+        where joints that are not named hold their initial position.
     """
     n = len(places)
     if given is None:
@@ -85,7 +85,7 @@ class _Called:
 
 @dataclass(frozen=True)
 class _Named:
-    """References of some of n joints, by number; the others hold their position at the start."""
+    """References of some of n joints, by number; the others hold their initial position."""
 
     parts: tuple[tuple[int, Reference], ...]
     n: int
@@ -100,7 +100,7 @@ class _Named:
 
 
 def _checked(given: Any, t: float, n: int) -> tuple[Array, Array, Array]:
-    """What a reference function returned, with rates of zero where it has none."""
+    """The return value of a reference function, with zero rates if it has none."""
     parts = given if isinstance(given, tuple) else (given,)
     rows = np.zeros((3, n))
     try:
@@ -118,7 +118,7 @@ def _checked(given: Any, t: float, n: int) -> tuple[Array, Array, Array]:
 
 
 def _by_name(given: Mapping[str, Any], places: JointPlaces) -> Reference:
-    """The reference of joints by their names; what is not named is held where it started."""
+    """The reference of joints by name; joints that are not named hold their initial position."""
     for name in given:
         if name not in places.labels:
             raise ArgumentValueError(

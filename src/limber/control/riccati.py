@@ -2,13 +2,13 @@ r"""The discrete algebraic Riccati equation of regulators and filters.
 
     X = A^T X A - A^T X B (R + B^T X B)^-1 B^T X A + Q
 
-Its stabilizing solution comes from the Schur form of a matrix pencil (`scipy.linalg.solve_discrete_are`).  Where weights or variances
-are many powers of ten apart, the Schur form cannot be ordered, and doubling takes over (Chu, Fan, Lin & Wang, International Journal of
-Control 77, 2004, 767-788):
+Its stabilizing solution comes from the Schur form of a matrix pencil (`scipy.linalg.solve_discrete_are`). If weights or
+variances differ by many powers of ten, the Schur form cannot be ordered, and a doubling algorithm is used (Chu, Fan,
+Lin & Wang, International Journal of Control 77, 2004, 767-788):
 
     A <- A W A,    G <- G + A W G A^T,    X <- X + A^T X W A,    W = (1 + G X)^-1,    from  G = B R^-1 B^T,  X = Q
 
-One step of it has the effect of as many samples as all steps before.
+Each step covers as many samples as all previous steps together.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ RESIDUAL = 1e-6
 
 
 def discrete_riccati(A: Array, B: Array, Q: Array, R: Array) -> Array:
-    """The stabilizing solution X of the equation above; np.linalg.LinAlgError if there is none, or none is found."""
+    """The stabilizing solution X of the equation above; raises np.linalg.LinAlgError if none exists or none is
+    found."""
     try:
         return scipy.linalg.solve_discrete_are(A, B, Q, R)
     except (np.linalg.LinAlgError, ValueError):

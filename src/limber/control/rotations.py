@@ -1,4 +1,6 @@
-"""Quaternions and rotations: scalar first, a quaternion turns components in its own axes into those of the axes before."""
+"""Quaternions and rotations. The scalar comes first, and a quaternion maps components in the rotated axes to components
+in the original axes.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from limber.checks import Array
 
 
 def quaternion_of(R: Array) -> Array:
-    """The unit quaternion of a rotation matrix, with a scalar that is not negative."""
+    """The unit quaternion of a rotation matrix, with a nonnegative scalar."""
     # Each row has one part of the quaternion times all others; that of the largest part is accurate.
     trace = R[0, 0] + R[1, 1] + R[2, 2]
     K = np.array(
@@ -35,7 +37,7 @@ def quaternion_of_vector(rotation: Array) -> Array:
 
 
 def product(a: Array, b: Array) -> Array:
-    """The product of two quaternions: the rotation b, then a."""
+    """The product of two quaternions: first the rotation b, then a."""
     aw, ax, ay, az = a
     bw, bx, by, bz = b
     return np.array(
@@ -49,7 +51,7 @@ def product(a: Array, b: Array) -> Array:
 
 
 def conjugate(a: Array) -> Array:
-    """The quaternion of the opposite rotation."""
+    """The quaternion of the inverse rotation."""
     return np.array([a[0], -a[1], -a[2], -a[3]])
 
 

@@ -1,11 +1,11 @@
 """Exact models of sampled loops: held inputs, delays.
 
-Between samples the input is held, so that with Phi(h) = exp(A h), Gamma(h) = integral of exp(A s) B over 0..h, and a delay
-of d whole samples and a part f of one,
+Between samples the input is held. With Phi(h) = exp(A h), Gamma(h) = integral of exp(A s) B over 0..h, and a delay of d
+whole samples and a fraction f of a sample,
 
     x[k + 1] = Phi(T) x[k] + Gamma((1 - f) T) u[k - d] + Phi((1 - f) T) Gamma(f T) u[k - d - 1]
 
-Outputs are read just before a command arrives: their direct part D acts with the command that is held until then.
+Outputs are read just before a command arrives, so the feedthrough D acts on the command that is held until then.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ def held(A: Array, B: Array, h: float) -> tuple[Array, Array]:
 
 
 def sampled(model: LinearModel, sample_time: float, delay: ArrayLike = 0.0) -> LinearModel:
-    """The exact model of a continuous one at sample times, its inputs held; commands take `delay` s to arrive.
+    """The exact sampled model of a continuous one with held inputs; commands take `delay` s to arrive.
 
-    One delay counts for all inputs, or there is one for each.  Commands that are on their way, and the one that is held if outputs
-    show it (D), are further states.
+    The delay is one number for all inputs, or one for each. Commands that have not yet arrived are additional states,
+    and so is the command being held if it appears in the outputs (D).
     """
     T = number("sample_time", sample_time, above=0.0)
     if model.dt:
@@ -95,7 +95,7 @@ def sampled(model: LinearModel, sample_time: float, delay: ArrayLike = 0.0) -> L
 
 
 def bilinear(model: LinearModel, sample_time: float) -> LinearModel:
-    """A continuous controller as a program runs it, by the trapezoidal rule."""
+    """Discretize a continuous controller by the trapezoidal rule."""
     T, n = sample_time, model.order
     solve = np.linalg.inv(np.eye(n) - 0.5 * T * model.A) if n else np.zeros((0, 0))
     A = solve @ (np.eye(n) + 0.5 * T * model.A)

@@ -9,7 +9,7 @@ SAME = 1e-6
 
 
 class Ticks:
-    """The times first, first + period, ... of something that is done again and again; counted from 0."""
+    """The times first, first + period, ... of a periodic event, counted from 0."""
 
     __slots__ = ("count", "first", "next", "period")
 
@@ -19,13 +19,13 @@ class Ticks:
         self.next = first
 
     def step(self) -> None:
-        """Go on to the next time."""
+        """Advance to the next time."""
         self.count += 1
         self.next = self.first + self.count * self.period
 
 
 class Pending:
-    """Things that will arrive at given times, in the order of these; those of equal times in the order they were sent."""
+    """Items that arrive at given times, in order of time; items with equal times arrive in the order they were sent."""
 
     __slots__ = ("_items", "next")
 
@@ -34,7 +34,7 @@ class Pending:
         self.next = math.inf
 
     def send(self, t: float, item: object) -> None:
-        """Let something arrive at a time."""
+        """Schedule an item to arrive at a time."""
         items = self._items
         i = len(items)
         while i and items[i - 1][0] > t:
@@ -43,7 +43,7 @@ class Pending:
         self.next = items[0][0]
 
     def arrived(self, t: float) -> list:
-        """What has arrived by a time."""
+        """The items that have arrived by a time."""
         items, count = self._items, 0
         while count < len(items) and items[count][0] <= t:
             count += 1

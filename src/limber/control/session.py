@@ -1,7 +1,7 @@
-"""A control loop during one run: samples of several rates, delays, and what the integrator needs to know.
+"""A control loop during one run: samples at several rates, delays, and what the integrator needs.
 
-At an instant this is the order: sensors are read; readings that are due arrive; the controller computes a command; commands
-that are due take effect.  The time between two samples of anything is a span over which the integrator runs without Python.
+At each instant the order is: sensors are read; readings that are due arrive; the controller computes a command;
+commands that are due take effect. Between two sampling instants of any kind the integrator runs without Python.
 """
 
 from __future__ import annotations
@@ -47,9 +47,10 @@ ROUNDING = 4.0
 
 
 class LoopSession:
-    """A `Loop` during one run; `limber.simulation.sampled` tells what `simulate` asks of it.
+    """A `Loop` during one run; `limber.simulation.sampled` describes the interface that `simulate` uses.
 
-    system : the one that runs, which may have other numbers than that of the loop, unknown to the controller.
+    system : the one being simulated, whose parameters may differ from those of the loop's system; the controller does
+        not know them.
     """
 
     def __init__(self, loop: Loop, t0: float, system: System):
@@ -91,7 +92,7 @@ class LoopSession:
         self._applied: Array | None = None
 
     def _prepare_drives(self) -> None:
-        """Set the torques to zero, and make room for those that change between samples."""
+        """Set the torques to zero, and allocate those that change between samples."""
         s = self._system
         self._drives = [actuator.drive(s) for actuator in self._loop.actuators]
         for drive in self._drives:
@@ -137,11 +138,11 @@ class LoopSession:
     # --- what `simulate` asks ---------------------------------------------------------------------------
 
     def bind(self, plant: Plant) -> None:
-        """Take note of the run."""
+        """Connect to the run."""
         self._plant = plant
 
     def resume(self, t0: float) -> None:
-        """Go on in a run that begins at t0."""
+        """Continue in a run that begins at t0."""
         now = t0 - self._origin
         first = self.plan[P_START] + self._run_start - self._origin
         if not first - self._same <= now <= self._next() + self._same:
@@ -154,11 +155,11 @@ class LoopSession:
         self._make_logs()
 
     def signals(self) -> dict[str, Samples]:
-        """What was measured and commanded so far."""
+        """The measurements and commands so far."""
         return samples_of(self._logs)
 
     def sample(self, t: float, q: Array, v: Array) -> Array:
-        """Do all that is due at this instant; returns the torques from now on."""
+        """Do everything that is due at this instant, and return the torques from now on."""
         if not self._loop.runs(self):
             raise ArgumentValueError(
                 "torque: this loop is in two runs at once, and its controller is one object with one state. Give each run its own, "
@@ -179,7 +180,8 @@ class LoopSession:
     # --- parts of a sample ------------------------------------------------------------------------------
 
     def _since_start(self, t: float) -> float:
-        """The time from the start of the loop; that of the sample which is due, to the bit, where t is as good as it."""
+        """The time from the start of the loop; exactly that of the sample that is due if t agrees with it to
+        rounding."""
         now = t - self._origin
         close = max(self._same, ROUNDING * math.ulp(t))
         return self._scheduled if abs(now - self._scheduled) <= close else now
@@ -204,7 +206,7 @@ class LoopSession:
                 self._take(number, at, reading)
 
     def _take(self, number: int, at: float, reading: Array) -> None:
-        """A reading arrives."""
+        """Deliver a reading."""
         name, reader = self._measurements[number].sensor.name, self._measurements[number].reader
         self._readings[name], self._taken[name] = reading, at
         if reader.q is not None:
@@ -231,7 +233,7 @@ class LoopSession:
         ticks.step()
 
     def _record(self, t: float) -> None:
-        """Keep what the controller wants to be recorded."""
+        """Record the outputs of the controller."""
         for name, value in self._controller.outputs().items():
             log = self._recorded.get(name)
             if log is None:
@@ -239,7 +241,7 @@ class LoopSession:
             log.add(t, value if getattr(value, "ndim", 0) == 1 else np.ravel(value))
 
     def _new_log(self, name: str, width: int) -> Log:
-        """A log for an output of the controller that was not there before."""
+        """A log for a new output of the controller."""
         if name in self._readings or name == "command":
             raise ArgumentValueError(
                 f"outputs() of {self._named} has {name!r}, which is the name of a sensor or of the command: rename it."
@@ -253,7 +255,7 @@ class LoopSession:
         return type(self._controller.controller).__name__
 
     def _put(self, now: float, command: Array) -> None:
-        """A command takes effect."""
+        """Put a command into effect."""
         if not self._drives:
             self._tau = self._applied = command
             return
@@ -275,7 +277,7 @@ class LoopSession:
         return min(soonest, self._readings_under_way.next, self._commands_under_way.next)
 
     def _torques(self, now: float, v: Array) -> Array:
-        """The torques from now on, as the integrator takes them."""
+        """The torques from now on, in the form that the integrator uses."""
         shift = self._run_start - self._origin
         self._scheduled = self._next()
         self.plan[P_NEXT], self.plan[P_START] = self._scheduled - shift, now - shift

@@ -1,23 +1,23 @@
 r"""Input shaping: commands that do not excite the vibration of a flexible system.
 
-A shaper is a sequence of impulses of amplitudes A_i at times t_i, sum A_i = 1.  A command that is convolved with it,
+A shaper is a sequence of impulses of amplitudes A_i at times t_i, sum A_i = 1. The shaped command is the convolution
 
     y(t) = sum_i A_i x(t - t_i)
 
-leaves of a mode (omega, zeta), once the last impulse has passed, the part
+After the last impulse, the vibration of a mode (omega, zeta) relative to that of a single impulse is
 
     V = exp(-zeta omega t_n) |sum_i A_i exp((zeta omega + i omega_d) t_i)|,    omega_d = omega sqrt(1 - zeta^2)
 
-of the vibration that one impulse would leave (Singer & Seering, Preshaping command inputs to reduce system vibration, 1990).
-With K = exp(-zeta pi / sqrt(1 - zeta^2)) and the half period pi / omega_d between the impulses, amplitudes are in proportion to
+(Singer & Seering, Preshaping command inputs to reduce system vibration, 1990). With K = exp(-zeta pi / sqrt(1 -
+zeta^2)) and the half period pi / omega_d between the impulses, the amplitudes are proportional to
 
     ZV     1,  K                            V = 0
     ZVD    1,  2 K,  K^2                    V = 0 and dV/domega = 0
     EI     (1 + a),  2 (1 - a) K,  (1 + a) K^2        V = tolerance at omega, and zero on both sides of it
 
-where a is the tolerance of an undamped mode, and a little more for a damped one (Singhose, Seering & Singer, Residual
-vibration reduction using vector diagrams to generate shaped inputs, 1994).  With damping, the zeros beside omega are those of
-modes with the same zeta omega.
+where a is the tolerance for an undamped mode, and a little more for a damped one (Singhose, Seering & Singer, Residual
+vibration reduction using vector diagrams to generate shaped inputs, 1994). With damping, the zeros on both sides of
+omega are those of modes with the same zeta omega.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ STEPS, TABLE = 4, 2000
 
 @dataclass(frozen=True, eq=False)
 class Shaper:
-    """Impulses of given amplitudes; `zv`, `zvd` and `ei` make them, and a * b has those of both, for several modes.
+    """A sequence of impulses. `zv`, `zvd` and `ei` make shapers, and a * b combines two of them, for several modes.
 
     times : (n,) s, increasing from 0.
-    amplitudes : (n,), their sum is 1.
+    amplitudes : (n,), with the sum 1.
     """
 
     times: Array
@@ -70,11 +70,11 @@ class Shaper:
 
     @property
     def duration(self) -> float:
-        """By how much a shaped command takes longer, s."""
+        """The time by which a shaped command is longer, s."""
         return float(self.times[-1])
 
     def __mul__(self, other: Any) -> Shaper:
-        """Both shapers, one after the other: what either leaves out, the product leaves out."""
+        """Both shapers in series: the product suppresses what either of them suppresses."""
         if not isinstance(other, Shaper):
             return NotImplemented
         times = np.add.outer(self.times, other.times).ravel()
@@ -85,9 +85,9 @@ class Shaper:
         return Shaper(times[first], np.add.reduceat(amplitudes, np.flatnonzero(first)))
 
     def residual(self, omega: ArrayLike, damping: ArrayLike = 0.0) -> Array:
-        """V of modes: the vibration that is left, as a part of that of a single impulse.
+        """V of modes: the residual vibration, as a fraction of that of a single impulse.
 
-        omega, damping : natural frequencies, rad/s, and damping ratios, of any shapes that go together.
+        omega, damping : natural frequencies, rad/s, and damping ratios, of shapes that broadcast.
         """
         w, z = np.broadcast_arrays(
             numbers("omega", omega, "(...)"), numbers("damping", damping, "(...)")
@@ -97,25 +97,29 @@ class Shaper:
         return np.abs((self.amplitudes * turned).sum(axis=-1))
 
     def shaped(self, reference: Any) -> Shaped:
-        """A trajectory, or a function t -> (position, velocity, acceleration), with this shaper applied to it."""
+        """Apply this shaper to a trajectory, or to a function t -> (position, velocity, acceleration)."""
         late = [_Constant(float(t)) for t in self.times]
         return Shaped(reference, self.amplitudes, late)
 
 
 def zv(omega: float, damping: float = 0.0) -> Shaper:
-    """Zero vibration at a natural frequency omega, rad/s, in half a period."""
+    """A shaper with zero vibration at a natural frequency omega, rad/s; it lasts half a period."""
     half, K = _half_period(omega, damping)
     return Shaper(np.array([0.0, half]), np.array([1.0, K]) / (1.0 + K))
 
 
 def zvd(omega: float, damping: float = 0.0) -> Shaper:
-    """Zero vibration and zero slope of it at a natural frequency omega, rad/s, in one period."""
+    """A shaper with zero vibration, and zero derivative of it, at a natural frequency omega, rad/s; it lasts one
+    period.
+    """
     half, K = _half_period(omega, damping)
     return Shaper(half * np.arange(3.0), np.array([1.0, 2.0 * K, K * K]) / (1.0 + K) ** 2)
 
 
 def ei(omega: float, damping: float = 0.0, tolerance: float = 0.05) -> Shaper:
-    """Extra-insensitive: `tolerance` of the vibration at omega, rad/s, and no more than about that in a wide band around it."""
+    """An extra-insensitive shaper: the vibration is `tolerance` at omega, rad/s, and not much more than that in a wide
+    band around it.
+    """
     half, K = _half_period(omega, damping)
     V = _below_one("tolerance", tolerance)
     room = K * K - 0.25 * V * (1.0 - K) ** 2
@@ -135,21 +139,22 @@ KINDS = {"zv": zv, "zvd": zvd, "ei": ei}
 def scheduled(
     kind: str, reference: Trajectory, times: ArrayLike, omega: ArrayLike, damping: ArrayLike = 0.0, **options: Any
 ) -> Shaped:  # fmt: skip
-    """A trajectory shaped for natural frequencies that change along it, of one mode or several.
+    """Shape a trajectory for natural frequencies that change along it, for one mode or several.
 
     Parameters
     ----------
     kind : "zv", "zvd" or "ei".
     reference : the trajectory.
-    times : (n,) times of it, s, increasing.
-    omega : (n,) or (n, modes), rad/s, the natural frequencies at these times, as `frequencies_along` gives them.
+    times : (n,) times along it, s, increasing.
+    omega : (n,) or (n, modes), rad/s, the natural frequencies at these times, as `frequencies_along` returns them.
     damping : damping ratios, one number or one for each mode.
-    options : of the shaper (`tolerance` of "ei").
+    options : of the shaper (`tolerance` for "ei").
 
-    What is commanded at a time s arrives in parts A_i at s + t_i(s), with the times t_i of the frequencies at s.  The
-    amplitudes depend on the damping alone, so y(t) = sum_i A_i x(s_i) with s_i + t_i(s_i) = t.  Half periods between
-    the given times are those of a cubic spline.  This leaves little vibration if frequencies change little within one
-    period; in one quick motion through very different configurations, a shaper of one frequency may leave less.
+    The command at a time s arrives in parts A_i at s + t_i(s), where the times t_i are those for the frequencies at s.
+    The amplitudes depend only on the damping, so y(t) = sum_i A_i x(s_i) with s_i + t_i(s_i) = t. Half periods between
+    the given times are interpolated by a cubic spline. This leaves little vibration if the frequencies change little
+    within one period; for one quick motion through very different configurations, a shaper with one frequency may leave
+    less.
     """
     if kind not in KINDS:
         raise ArgumentValueError(f"kind must be one of {', '.join(KINDS)}, got {shown(kind)}.")
@@ -185,14 +190,16 @@ def frequencies_along(
     bodies: Any = None,
     locked: Any = None,
 ) -> Array:
-    """(n, count) natural frequencies, rad/s, the lowest first, at times of a joint trajectory: what `scheduled` needs.
+    """Return natural frequencies (n, count), rad/s, the lowest first, at times along a joint trajectory, for use with
+    `scheduled`.
 
     Parameters
     ----------
-    reference : the trajectory of the joints of `bodies`; None stands for all joints with plain coordinates.
+    reference : the trajectory of the joints of `bodies`; bodies=None stands for all joints whose speeds are the rates
+        of their coordinates.
     times : (n,) s.
-    count : how many frequencies.
-    locked : bodies whose joints are held in place by their servos; those of `bodies` unless given.
+    count : the number of frequencies.
+    locked : bodies whose joints are held by their servos; by default those of `bodies`.
     """
     places = joint_places(system, bodies, "frequencies_along")
     names = bodies_of(system, places)
@@ -211,9 +218,10 @@ def frequencies_along(
 
 
 class Shaped:
-    """A shaped motion: called with one time t, it gives a `Motion`, for `reference` of controllers and `motion` of `simulate`.
+    """A shaped motion. Called with a time t, it returns a `Motion`, for `reference` of controllers and `motion` of
+    `simulate`.
 
-    duration : of the motion, s; None where that of the reference is not known.
+    duration : of the motion, s; None if that of the reference is not known.
     breaks : times at which the acceleration or its rate may jump.
     """
 
@@ -245,7 +253,7 @@ class Shaped:
 
 
 class _Constant:
-    """A delay that does not change."""
+    """A constant delay."""
 
     breaks = ()
 
@@ -256,12 +264,12 @@ class _Constant:
         return self._delay
 
     def sent(self, t: float) -> tuple[float, float, float]:
-        """When that was commanded which arrives at t, and the first two derivatives of that by t."""
+        """The time at which the command arriving at t was sent, and its first two derivatives with respect to t."""
         return t - self._delay, 1.0, 0.0
 
 
 class _Varying:
-    """A delay that is a spline of the time of the command, constant before and after."""
+    """A delay that is a spline in the time of the command, constant before and after."""
 
     def __init__(self, times: Array, delays: Array):
         self.times, self.delays = times, delays
@@ -281,7 +289,7 @@ class _Varying:
         return float(self._spline(min(max(s, self._first), self._last)))
 
     def sent(self, t: float) -> tuple[float, float, float]:
-        """When that was commanded which arrives at t, and the first two derivatives of that by t."""
+        """The time at which the command arriving at t was sent, and its first two derivatives with respect to t."""
         if t <= self._arrives[0] or t >= self._arrives[-1]:
             return t - self.at(self._first if t <= self._arrives[0] else self._last), 1.0, 0.0
         s = float(np.interp(t, self._arrives, self._sent))

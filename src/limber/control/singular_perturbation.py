@@ -1,21 +1,22 @@
 r"""Singular perturbation: computed torque for the slow motion of a flexible arm, and damping for its fast vibration.
 
-Where links vibrate much faster than their joints are to follow, the motion has two time scales (Siciliano & Book, Int. J.
-Robotics Research 7 (1988) 79).  With joints r and modes f,
+If the links vibrate much faster than the joints need to move, the motion has two time scales (Siciliano & Book, Int. J.
+Robotics Research 7 (1988) 79). With joints r and modes f,
 
-    slow    modes are in balance, eta_s = -K^-1 (M_fr a + bias_f), and joints move as those of the rigid arm:
+    slow    modes are in equilibrium, eta_s = -K^-1 (M_fr a + bias_f), and the joints move like those of a rigid arm:
             u_s = M_rr a + bias_r,  a = reference acceleration + kd r + kp e
-    fast    joints stand still, and z = eta - eta_s vibrates (the boundary layer):
+    fast    the joints stand still, and z = eta - eta_s vibrates (the boundary layer):
             S z'' + D z' + K z = -M_fr M_rr^-1 B u_f,   S = M_ff - M_fr M_rr^-1 M_rf
 
     u = u_s + u_f,    u_f = -k [z, z']
 
-k minimizes the sum over samples of the energy z'S z' + z K z and of p u_f^T N u_f, N = B^T M_rr^-1 B, as `lqr_gain` does.  The weight p
-is that by which the lowest vibration of the fast motion, alone, would get the damping ratio that is asked for.  The gains are computed
-anew whenever a joint has moved by REFRESH.
+k minimizes the sum over samples of the energy z'S z' + z K z and of p u_f^T N u_f, N = B^T M_rr^-1 B, as `lqr_gain`
+does. The weight p is the one that would give the lowest fast vibration, alone, the requested damping ratio. The gains
+are recomputed whenever a joint has moved by REFRESH.
 
-Range     The lowest fast frequency, that of links on joints without torques, must be several times the rates of the slow
-          motion, sqrt(kp) and kd / 2; a ModelWarning tells where it is not.  eta_s is that of the reference, without feedback.
+Range     The lowest fast frequency, that of links on joints without torques, must be several times the rates of the
+          slow motion, sqrt(kp) and kd / 2; otherwise a ModelWarning says so.  eta_s is that of the reference, without
+          feedback.
 """
 
 from __future__ import annotations
@@ -47,8 +48,8 @@ class SingularPerturbation(ComputedTorque):
 
     Parameters
     ----------
-    kp, kd : 1/s^2 and 1/s, of the slow motion, as for `ComputedTorque`.
-    damping : the damping ratio that the lowest fast vibration gets besides its own.
+    kp, kd : 1/s^2 and 1/s, for the slow motion, as for `ComputedTorque`.
+    damping : the damping ratio that is added to the lowest fast vibration.
     sample_time, system, bodies, reference, limit, observer : as for `ComputedTorque`.
 
     The rates of the modes must be known, exactly or from an observer.
@@ -98,12 +99,12 @@ class SingularPerturbation(ComputedTorque):
         self._D = scipy.linalg.block_diag(*(body.damping for body in flexible))
 
     def start(self, t: float, measured: Measured) -> None:
-        """Begin anew."""
+        """Reset the controller."""
         super().start(t, measured)
         self._gains_at: Array | None = None
 
     def _tell_range(self, lowest: float) -> None:
-        """Warn where the two time scales are not apart."""
+        """Warn if the two time scales are not well separated."""
         slow = float(max(np.sqrt(self._kp.max()), 0.5 * self._kd.max()))
         if lowest < APART * slow:
             warn(
@@ -125,7 +126,7 @@ class SingularPerturbation(ComputedTorque):
         return self._rigid(q, v, a) - self._gains @ z
 
     def _fast(self, q: Array) -> tuple[Array, float]:
-        """The gains of u_f by [z, z'], and the lowest fast frequency that torques reach."""
+        """The gains of u_f on [z, z'], and the lowest fast frequency that torques reach."""
         s, r, f = self._design, self._joints, self._modes
         M = mass_matrix(s, self._undeformed(q))
         rr, rf, ff = M[np.ix_(r, r)], M[np.ix_(r, f)], M[np.ix_(f, f)]
@@ -161,7 +162,7 @@ class SingularPerturbation(ComputedTorque):
         return gains, lowest
 
     def _balanced(self, t: float, q: Array) -> Array:
-        """eta_s along the reference; joints that are not controlled count as standing still where they are."""
+        """eta_s along the reference; joints that are not controlled are taken to stand still."""
         s, places = self._design, self._prepared
         wanted, speed, acceleration = self._wanted(t)
         there = np.array(q)

@@ -1,4 +1,4 @@
-"""`spillover`: what a controller does to the modes that its design model left out."""
+"""`spillover`: the effect of a controller on the modes that its design model left out."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ NEAR = 0.2
 
 @dataclass(frozen=True)
 class ModeChange:
-    """A mode of the plant, open loop and closed.
+    """A mode of the plant, in open and closed loop.
 
-    before, after : its pole without and with the controller, in continuous time, 1/s.  Where the two poles of a mode part, the
-        one that decays slower or grows faster.
+    before, after : its pole without and with the controller, in continuous time, 1/s. If the two poles of a mode
+        separate, the one that decays more slowly or grows faster.
     truncated : whether the design model lacks it.
     stable : whether it decays with the controller.
-    gain : the factor of all gains at which it reaches the border of stability: above 1 for a stable mode, below 1 for an
-        unstable one; inf if it reaches none.
-    phase : rad, the least phase that the loops bear where their gain is 1 near this mode; inf where it is not 1 there,
-        nan in an unstable loop, which bears none.
+    gain : the factor of all gains at which it reaches the stability limit: above 1 for a stable mode, below 1 for an
+        unstable one; inf if there is none.
+    phase : rad, the smallest phase margin of the loops where their gain is 1 near this mode; inf if it is not 1 there,
+        nan in an unstable loop.
     """
 
     before: Pole
@@ -52,7 +52,7 @@ class ModeChange:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Spillover:
-    """Modes of the full plant under a controller that was designed on a smaller model; it prints as a table.
+    """Modes of the full plant under a controller designed on a smaller model; it prints as a table.
 
     modes : of the full plant, the slowest first.
     design_stable, stable : whether the loop is stable with the design model, and with the full plant.
@@ -72,7 +72,7 @@ class Spillover:
 
     @property
     def unstable(self) -> tuple[ModeChange, ...]:
-        """The modes that the controller makes unstable, or leaves so."""
+        """The modes that the controller makes unstable or leaves unstable."""
         return tuple(mode for mode in self.modes if not mode.stable)
 
     def __repr__(self) -> str:
@@ -118,7 +118,9 @@ class Spillover:
         return "\n".join(lines)
 
     def plot(self, **options: Any) -> Figure:
-        """Damping over frequency of every mode, open and closed loop; see `limber.control.linear_plots.spillover`."""
+        """Plot the damping of every mode over frequency, in open and closed loop; see
+        `limber.control.linear_plots.spillover_figure`.
+        """
         from limber.control.linear_plots import spillover_figure  # noqa: PLC0415
 
         return spillover_figure(self, **options)
@@ -132,16 +134,18 @@ def spillover(
     sample_time: float | None = None,
     delay: float = 0.0,
 ) -> Spillover:
-    """What a controller designed on a reduced model does to all modes of the full one.
+    """Find the effect of a controller, designed on a reduced model, on all modes of the full one.
 
     Parameters
     ----------
-    full, reduced : LinearModels with equal inputs and outputs, the second as `modal` or `balanced` of the first gives it.
+    full, reduced : LinearModels with equal inputs and outputs; the second is usually made from the first by `modal` or
+        `balanced`.
     controller, sample_time, delay : as in `margins`.
 
-    The poles of the full plant are followed while all gains of the controller grow from 0 to 1, so that each closed-loop
-    pole is known by the mode that it came from, and further, to where it becomes unstable.  The modes of the full plant
-    nearest to the poles of the reduced one are those that the design knows; the others are truncated.
+    The poles of the full plant are followed as all gains of the controller grow from 0 to 1, so each closed-loop pole
+    is identified with the mode that it came from. They are then followed further, until they become unstable. The modes
+    of the full plant nearest to the poles of the reduced one are those that the design model has; the others are
+    truncated.
     """
     loop = feedback_of(full, controller, sample_time, delay)
     design = feedback_of(reduced, controller, sample_time, delay)
@@ -193,7 +197,9 @@ def _poles(mode: Pole) -> list[complex]:
 
 
 def _moved(mode: Pole, start: complex, path: np.ndarray, dt: float) -> Pole:
-    """The mode where a path from `start` ends.  Sampled, a path turns about the origin, and its angle is followed."""
+    """The mode at the end of a path from `start`. In a sampled loop a path turns about the origin, and its angle is
+    followed.
+    """
     if dt:
         value = start + np.log(path[1:] / path[:-1]).sum() / dt
     else:
@@ -203,7 +209,7 @@ def _moved(mode: Pole, start: complex, path: np.ndarray, dt: float) -> Pole:
 
 
 def _known(modes: list[Pole], reduced: LinearModel) -> set[int]:
-    """The numbers of the modes nearest to the poles of the design model, in parts of their frequency."""
+    """The numbers of the modes nearest to the poles of the design model, relative to their frequency."""
     poles = grouped(reduced.rates)
     size = max((abs(mode.value) for mode in modes), default=1.0)
     cost = np.array(

@@ -1,16 +1,16 @@
-r"""`tune`: gains of PD or LQR control for all joints of a system, with poles and margins.
+r"""`tune`: PD or LQR gains for all joints of a system, with poles and margins.
 
-With M_r the inertia of the undeformed system by its joints and the bandwidth w, rad/s,
+With the joint-space inertia M_r of the undeformed system and the bandwidth w, rad/s,
 
     pd      kp = M_ii w^2,  kd = 2 damping M_ii w, joint by joint
     lqr     the least sum of  w^2 dq_r^T M_r dq_r + v^T M v + u^T M_r^-1 u / w^2,  which is one energy in any coordinates
 
-so that a single rigid joint gets the natural frequency w; lqr gives it the damping ratio sqrt(3)/2.  Unless a bandwidth is given, it
-starts at a third of the lowest frequency that the bodies have with their joints held, and is halved until the sampled loop is
-stable and each joint has the disk margin ENOUGH, the others closed.
+so a single rigid joint gets the natural frequency w; lqr gives it the damping ratio sqrt(3)/2. Without a given
+bandwidth, the search starts at a third of the lowest frequency of the bodies with their joints held, and halves the
+bandwidth until the sampled loop is stable and each joint has the disk margin ENOUGH, with the others closed.
 
-Dry friction is left out.  At rest its slope would count as a strong viscous damper, which it is not once a joint moves, and the
-margins would be far too good.
+Dry friction is left out. At rest its derivative would act as a strong viscous damper, which it is not once a joint
+moves, and the margins would look far too good.
 """
 
 from __future__ import annotations
@@ -50,16 +50,16 @@ RIGID = 40.0
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Tuned:
-    """Gains for the joints of a system; it prints as a table with its margins.
+    """Gains for the joints of a system; it prints as a table with the margins.
 
     method : "pd" or "lqr".
     joints : names of the joint speeds, in the order of the gains.
     bandwidth : rad/s.
-    kp, kd : (joints,), the diagonal gains of "pd"; of "lqr" those that each joint has for itself.
-    K : (joints, 2 nv) for [dq, dv], and further columns for commands on their way if there is a delay.
+    kp, kd : (joints,), the diagonal gains of "pd"; for "lqr", the gains of each joint on itself.
+    K : (joints, 2 nv) for [dq, dv], and further columns for pending commands if there is a delay.
     margins : of the sampled loop, `lb.control.Margins`.
-    unmoved : names of freedoms that the joints do not move about this configuration; margins leave them out.
-    note : why the bandwidth that was chosen is low, where joints without rotor inertia may be the reason; empty otherwise.
+    unmoved : names of degrees of freedom that the joints do not move about this configuration; the margins ignore them.
+    note : why the chosen bandwidth is low, if joints without rotor inertia may be the reason; otherwise empty.
     """
 
     method: str
@@ -107,20 +107,20 @@ def tune(
     damping: float = 0.8,
     delay: float = 0.0,
 ) -> Tuned:
-    """Gains with which all joints hold their position; the head of this file tells how they are found.
+    """Find gains with which all joints hold their position; the head of this file describes the method.
 
     Parameters
     ----------
-    system : an open one whose joints all have plain coordinates.
+    system : an open system in which all joint speeds are the rates of their coordinates.
     method : "pd" or "lqr".
     sample_time : s.
-    q : (nq,) where the joints are held; neutral unless given.  Bodies are deformed as their weight has them.
-    bandwidth : rad/s; chosen unless given.
+    q : (nq,) the configuration to hold; neutral by default. Bodies are deformed by their weight.
+    bandwidth : rad/s; chosen automatically by default.
     damping : damping ratio of a rigid joint under "pd".
     delay : from a sample to the effect of its command, s.
 
-    `tuned.controller` is the `PD` or `LQR` that holds q.  A bandwidth that is given is used as it is, and `tuned.margins`
-    tells whether it is stable.
+    `tuned.controller` is the `PD` or `LQR` that holds q. A given bandwidth is used unchanged, and `tuned.margins` says
+    whether the loop is stable.
     """
     check_system(system)
     if method not in METHODS:
@@ -145,7 +145,7 @@ def tune(
 
 
 def _why_low(s: System, first: float, chosen: float) -> str:
-    """A note on a bandwidth far below the first one, of joints without rotor inertia."""
+    """A note on a bandwidth far below the first one, for joints without rotor inertia."""
     light = [b for b, j in s.joints.items() if j.dofs and not np.all(j.physics.armature)]
     if chosen > first / LOW or not light or s.nv == sum(j.dofs for j in s.joints.values()):
         return ""
@@ -156,7 +156,7 @@ def _why_low(s: System, first: float, chosen: float) -> str:
 
 
 class _Design:
-    """The plant about a configuration, and the gains of a bandwidth."""
+    """The plant about a configuration, and the gains for a bandwidth."""
 
     def __init__(self, s: System, q: ArrayLike | None, T: float, delay: float, damping: float):
         others = [name for name, j in s.joints.items() if not all(j.has_coordinate)]

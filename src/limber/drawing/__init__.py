@@ -1,1 +1,1 @@
-"""What pictures of a system are made of, whoever draws them: lines of bodies, places of joints, names, colours."""
+"""The elements of pictures of a system, independent of the renderer: lines of bodies, joints, names, colours."""

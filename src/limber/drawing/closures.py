@@ -15,8 +15,8 @@ DrawnEnds = dict[str, tuple[End, End]]
 def drawn_ends(system: System) -> DrawnEnds:
     """The closures of a system that are drawn.
 
-    A relation of one coordinate holds a joint, such as one that is locked: both of its ends are there.  Other relations
-    have no place.
+    A relation of one coordinate holds a joint, such as a locked one: both of its ends are at that joint. Other
+    relations have no position.
     """
     every = ((name, _ends(system, closure)) for name, closure in system.closures.items())
     return {name: ends for name, ends in every if ends is not None}
@@ -33,9 +33,9 @@ def _ends(system: System, closure: Closure | Relation) -> tuple[End, End] | None
 
 
 def ever_drawn(result: Result) -> tuple[DrawnEnds, dict[str, np.ndarray]]:
-    """All closures of a result that are drawn at any time, and in which stages each of them is active, (stages,).
+    """All closures of a result that are drawn at any time, and the stages in which each is active, (stages,).
 
-    A closure that was attached again elsewhere is there twice; the second has (2) behind its name.
+    A closure that was attached again elsewhere appears twice; the second has (2) after its name.
     """
     names: dict[int, str] = {}  # by the identity of the closure
     counts: dict[str, int] = {}
@@ -56,6 +56,6 @@ def ever_drawn(result: Result) -> tuple[DrawnEnds, dict[str, np.ndarray]]:
 
 
 def closure_nodes(closures: DrawnEnds, body: str) -> set[int]:
-    """The numbers of the nodes of a body that closures sit on."""
+    """The numbers of the nodes of a body at the ends of closures."""
     ends = (end for both in closures.values() for end in both)
     return {end.node for end in ends if end.body == body and end.node is not None}

@@ -14,7 +14,7 @@ COLOURS = (
 
 
 def colour(i: int) -> str:
-    """The colour of line or body i; beyond the number of `COLOURS` they repeat."""
+    """The colour of line or body i; colours repeat beyond the number of `COLOURS`."""
     return COLOURS[i % len(COLOURS)]
 
 

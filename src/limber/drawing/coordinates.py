@@ -1,4 +1,4 @@
-"""What the coordinates and speeds of a joint are: angles, displacements, quaternions."""
+"""The kinds of coordinates and speeds of a joint: angles, displacements, quaternions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def coordinates(joint: Joint) -> list[tuple[str, str]]:
 
 
 def speeds(joint: Joint) -> list[tuple[str, str]]:
-    """(kind, short name) of every speed beta of a joint; its rates and forces go with them."""
+    """(kind, short name) of every speed beta of a joint, which also applies to its rate and force."""
     found: list[tuple[str, str]] = []
     for group in joint.groups:
         if group.kind == layout.SCREWS:
@@ -43,7 +43,7 @@ def _kind(h: np.ndarray) -> str:
 
 
 def _numbered(found: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Nameless coordinates of joints with several get numbers."""
+    """Number the nameless coordinates of joints with several."""
     if len(found) == 1:
         return found
     return [(kind, name or str(i)) for i, (kind, name) in enumerate(found, start=1)]

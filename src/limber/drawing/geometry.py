@@ -1,9 +1,8 @@
-"""The drawable geometry of a system at one state or many: lines of the bodies, places of the joints.
+"""The drawable geometry of a system at one state or many: lines of the bodies, positions of the joints.
 
-Deformation is scaled by scaling the modal coordinates, so that bodies stay joined and whatever they
-carry turns with them, as it would if they bent so far.  The motion of the joints comes from `pose`; the
-bodies are then put together again with their scaled bends, whose rotations may be far larger than those
-that the dynamics is made for.
+The deformation is scaled by scaling the modal coordinates, so bodies stay joined, and whatever they carry rotates with
+them as it would at that deformation. The motion of the joints comes from `pose`; the bodies are then reassembled with
+their scaled deformation, whose rotations may be far larger than those for which the dynamics is valid.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ class JointPlace:
 
     inboard, outboard : (..., 3) origins of its two frames.
     axis : (..., 3) its direction, or None for a joint without one.
-    start : (..., 3) the place on the parent that carries it; None on the world, and on a parent with shapes.
+    start : (..., 3) the point on the parent that carries it; None on the world, and on a parent with shapes.
     """
 
     inboard: Array
@@ -46,15 +45,17 @@ class JointPlace:
 
 @dataclass(frozen=True, eq=False)
 class Geometry:
-    """Points and segments of a system, world axes, with the batch dimensions of q in front.
+    """Points and segments of a system in world axes, with the batch dimensions of q in front.
 
-    points : body name to (..., p, 3): along the line of a body, or the corners of its shapes or surface where it has any.
-    joints : body name to the `JointPlace` of its joint; bodies with fixed joints included.
-    skeletons : what the points are and which are connected.
-    ribs : body name to (..., r, 2, 3), bars across it that turn as the body does there; none (r = 0) across
-        bodies that do not twist.
-    closures : name of a closure to (..., 4, 3): the node that carries its end a, the origins of its frames a and b,
-        and the node that carries its end b; of a joint that is held, four times its place.  nan where it is not active.
+    points : maps a body name to (..., p, 3): points along the line of a body, or the corners of its shapes or surface
+        if it has any.
+    joints : maps a body name to the `JointPlace` of its joint, including bodies with fixed joints.
+    skeletons : the meaning of the points and their connections.
+    ribs : maps a body name to (..., r, 2, 3), bars across the body that rotate with it; none (r = 0) for bodies that do
+        not twist.
+    closures : maps the name of a closure to (..., 4, 3): the node that carries its end a, the origins of its frames a
+        and b, and the node that carries its end b; for a held joint, four times its position. nan where it is not
+        active.
     """
 
     __repr__ = short_repr
@@ -66,11 +67,11 @@ class Geometry:
     closures: dict[str, Array]
 
     def node(self, body: str, node: int) -> Array:
-        """(..., 3) of a node that is drawn."""
+        """(..., 3): the position of a node that is drawn."""
         return self.points[body][..., self.skeletons[body].nodes[node], :]
 
     def segments(self, body: str) -> Array:
-        """(..., e, 2, 3): the lines of a body and those that lead to its joint from its parent."""
+        """(..., e, 2, 3): the lines of a body and those from its parent to its joint."""
         lines = self.points[body][..., self.skeletons[body].edges, :]
         place = self.joints[body]
         rounding = 1e-9 * np.abs(self.points[body]).max(initial=0.0)
@@ -84,11 +85,11 @@ class Geometry:
         return np.concatenate([lines, *stubs], axis=-3)
 
     def facets(self, body: str) -> Array:
-        """(..., t, 3, 3): the triangles of the surface of a body; none (t = 0) of bodies without one."""
+        """(..., t, 3, 3): the triangles of the surface of a body; none (t = 0) for bodies without one."""
         return self.points[body][..., self.skeletons[body].triangles, :]
 
     def creases(self, body: str) -> Array:
-        """(..., c, 2, 3): lines on the surface of a body, where it ends or bends sharply."""
+        """(..., c, 2, 3): lines on the surface of a body at its boundary and at sharp bends."""
         return self.points[body][..., self.skeletons[body].creases, :]
 
     def closure_points(self) -> Array:
@@ -96,7 +97,7 @@ class Geometry:
         return self._of_closures()[..., 1:3, :].reshape(*self._batch(), -1, 3)
 
     def closure_lines(self) -> Array:
-        """(..., 3 c, 2, 3): from the nodes to the frames of cut joints, and between the frames where they are apart."""
+        """(..., 3 c, 2, 3): from the nodes to the frames of cut joints, and between the frames if they are apart."""
         pairs = self._of_closures()[..., [[0, 1], [1, 2], [2, 3]], :]
         return pairs.reshape(*self._batch(), -1, 2, 3)
 
@@ -123,13 +124,13 @@ def geometry(
     triangles: int = TRIANGLES,
     closures: DrawnEnds | None = None,
 ) -> Geometry:
-    """The drawable geometry at configurations q (..., nq).
+    """Return the drawable geometry at configurations q (..., nq).
 
     Parameters
     ----------
     scale : of the deformation: modal coordinates are multiplied by it; 1 is true, 0 undeformed.
-    triangles : at most about so many triangles of the surface of a body; finer ones are made coarser.
-    closures : those that are drawn, as `drawing.closures` has them; the ones of the system unless given.
+    triangles : the approximate largest number of triangles on the surface of a body; finer surfaces are coarsened.
+    closures : the closures to draw, as returned by `drawing.closures`; by default those of the system.
     """
     check_system(system)
     batch, (states,) = vectors(system, q=(q, system.nq))
@@ -202,7 +203,7 @@ def _closure(
 
 
 def _ribs(drawn: Skeleton, R: Array, points: Array, eta: Array) -> Array:
-    """(n, r, 2, 3): the ends of the ribs of a body, its points placed and its frame turned by R."""
+    """(n, r, 2, 3): the ends of the ribs of a body with placed points and a frame rotated by R."""
     ribs = drawn.ribs
     if not len(ribs.points):
         return np.zeros((len(eta), 0, 2, 3))
@@ -214,7 +215,7 @@ def _ribs(drawn: Skeleton, R: Array, points: Array, eta: Array) -> Array:
 
 
 def joint_motion(system: System, item: Attachment, q: Array) -> Frame:
-    """(R, p) of a joint's outboard frame in its inboard one, at configurations (n, nq)."""
+    """(R, p) of the outboard frame of a joint relative to its inboard frame, at configurations (n, nq)."""
     R_out, outboard = pose(system, q, item.name, item.inboard)
     R_in, inboard = np.broadcast_to(item.rotation, R_out.shape), item.offset
     if item.to != "world":
@@ -242,7 +243,7 @@ def _body_frame(system: System, item: Attachment, R: Array, p: Array, eta: Array
 
 
 def _bent(system: System, body: str, node: int, eta: Array) -> Frame:
-    """Rotation and place of a node in the frame of its body."""
+    """Rotation and position of a node in the frame of its body."""
     shapes = system.bodies[body].node_set.shapes[[node]]
     return turned(shapes.turns(eta)[:, 0]), shapes.places(eta)[:, 0]
 
@@ -255,7 +256,7 @@ def turned(vectors: Array) -> Array:
 
 
 def joint_axis(joint: Joint) -> Array | None:
-    """The axis, in outboard components, of a joint that turns about or slides along one."""
+    """The axis, in outboard components, of a joint that rotates about one or slides along one."""
     if joint.dofs == 0:
         return None
     directions = np.hstack(
@@ -266,6 +267,6 @@ def joint_axis(joint: Joint) -> Array | None:
 
 
 def carried(joint: Joint) -> bool:
-    """Whether a joint slides in one direction at most, so that the body is seen to sit on its parent."""
+    """Whether a joint slides in at most one direction, so that the body visibly sits on its parent."""
     slides = [g.H[3:] for g in joint.groups]
     return not slides or bool(np.linalg.matrix_rank(np.hstack(slides), tol=1e-9) <= 1)

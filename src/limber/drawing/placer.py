@@ -1,4 +1,4 @@
-"""Where the bodies of a system are, one configuration after another, quickly."""
+"""Fast computation of the poses of the bodies of a system, one configuration after another."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from limber.dynamics.kinematics import pose
 
 
 class Placer:
-    """The frames of the bodies of a system for pictures that move, its deformation scaled as in `geometry`."""
+    """The frames of the bodies of a system for animated pictures, with scaled deformation as in `geometry`."""
 
     def __init__(self, system: System):
         self.system = system
@@ -45,7 +45,7 @@ class Placer:
     def node(
         self, frame: tuple[Array, Array], body: str, node: int | None, q: Array, scale: float = 1.0
     ) -> tuple[Array, Array]:
-        """(R, p) of a node of a body whose frame is there."""
+        """(R, p) of a node of a body with the given frame."""
         if node is None:
             return frame
         R, p = frame
@@ -53,7 +53,7 @@ class Placer:
         return R @ turn, p + R @ local
 
     def _bent(self, body: str, node: int, eta: Array) -> tuple[Array, Array]:
-        """Rotation and place of a node in the frame of its body."""
+        """Rotation and position of a node in the frame of its body."""
         shapes = self.system.bodies[body].node_set.shapes
         place = shapes.position[node] + shapes.translation[node] @ eta
         if shapes.second is not None:

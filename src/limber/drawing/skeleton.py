@@ -1,4 +1,4 @@
-"""What there is to draw of a body, in its own frame: points, how they move with the modes, edges and triangles."""
+"""The drawable parts of a body, in its own frame: points, how they move with the modes, edges and triangles."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ SEEN = 0.05
 
 @dataclass(frozen=True, eq=False)
 class Ribs:
-    """Bars across a body that twists, so that one sees it: they turn with the body where they are.
+    """Bars across a body that make its twist visible: they rotate with the body.
 
-    points : (r,) the points in their middle.
+    points : (r,) the points at their middle.
     half : (r, 3) from there to one end, undeformed.
-    along : (r, 3) the direction of the body there, about which it twists.
+    along : (r, 3) the local direction of the body, about which it twists.
     """
 
     points: np.ndarray
@@ -46,14 +46,14 @@ class Ribs:
 
 @dataclass(frozen=True, eq=False)
 class Skeleton(Shaped):
-    """The drawing of one body: p points with their shapes, edges (e, 2) between.
+    """The drawing of one body: p points with their shapes, and edges (e, 2) between them.
 
-    `nodes` maps node numbers to points; `centre` is the point at the mass centre of a rigid body; `ribs` show
-    how the body twists.  A body with a surface has `triangles` (t, 3), and lines on it where it ends or bends
-    sharply, `creases` (c, 2).  `paints` are the colours of the triangles in their order: how many, and which, where None is the
-    colour of the body.  `solid` says that its shapes are drawn in place of lines, its own and those that lead to its joints.
-    Of a body that is known by its nodes alone, as a superelement, `marks` (k,) are the points
-    at the nodes, to be drawn as dots: its edges say which nodes are near, and are no part of it.
+    `nodes` maps node numbers to points; `centre` is the point at the centre of mass of a rigid body; `ribs` show how
+    the body twists. A body with a surface has `triangles` (t, 3), and `creases` (c, 2), lines on it at its boundary and
+    at sharp bends. `paints` has the colours of the triangles in order, as counts and colours, where None is the colour
+    of the body. `solid` says that its shapes are drawn instead of lines, its own and those to its joints. For a body
+    known only by its nodes, such as a superelement, `marks` (k,) are the points at the nodes, to be drawn as dots: its
+    edges connect neighbouring nodes, and are not part of the body.
     """
 
     name: str
@@ -70,7 +70,7 @@ class Skeleton(Shaped):
     solid: bool = False
 
     def triangle_colours(self, own: str) -> Array:
-        """(t, 3) from 0 to 1: the colours of the triangles of a body of that colour, "#rrggbb"."""
+        """(t, 3) from 0 to 1: the colours of the triangles, for a body of the colour `own`, "#rrggbb"."""
         numbers = [count for count, _ in self.paints]
         found = [rgb(own if name is None else name) for _, name in self.paints]
         return np.repeat(np.reshape(found, (-1, 3)), numbers, axis=0)
@@ -79,9 +79,9 @@ class Skeleton(Shaped):
 def skeletons(
     system: System, triangles: int = TRIANGLES, closures: DrawnEnds | None = None
 ) -> dict[str, Skeleton]:
-    """The drawing of every body of a system, by name, with at most about so many triangles each.
+    """The drawing of every body of a system, by name, with at most about this number of triangles each.
 
-    closures : those whose nodes are drawn; the ones of the system unless given.
+    closures : those whose nodes are drawn; by default those of the system.
     """
     items = list(system.attachments.values())
     closures = drawn_ends(system) if closures is None else closures
@@ -100,7 +100,7 @@ def skeletons(
 def _with_shapes(
     own: Skeleton, item: Attachment, triangles: int, unread: dict[str, str]
 ) -> Skeleton:
-    """The drawing of a body with its shapes, which are drawn in place of its lines or beside them."""
+    """The drawing of a body with its shapes, which replace its lines or are added to them."""
     surfaces = surfaces_of(item, triangles, unread)
     if not surfaces:
         return own
@@ -219,7 +219,7 @@ def _among(pairs: np.ndarray, known: np.ndarray) -> np.ndarray:
 
 
 class _Points:
-    """Points without doubles."""
+    """Points without duplicates."""
 
     def __init__(self, nodes: Shapes):
         self.found: list[Shapes] = []
@@ -234,11 +234,11 @@ class _Points:
         return len(self.found)
 
     def has(self, position: Array) -> bool:
-        """Whether there is a point, at rest or not."""
+        """Whether a point exists, moving or not."""
         return any(np.abs(x.position - position).max() <= self._near for x in self.found)
 
     def add(self, point: Shapes) -> int:
-        """The number of a point, new if there is none that is and moves where it does."""
+        """The number of a point; a new one if none has the same position and motion."""
         for i, known in enumerate(self.found):
             if np.abs(known.position - point.position).max() <= self._near:
                 apart = np.abs(known.translation - point.translation).max(initial=0.0)
@@ -254,7 +254,7 @@ class _Points:
 
 
 def _apart(a: Array | None, b: Array | None) -> float:
-    """The largest difference of second-order shapes, of which None are zeros."""
+    """The largest difference of second-order shapes, where None stands for zeros."""
     difference = (0.0 if a is None else a) - (0.0 if b is None else b)
     return float(np.abs(difference).max(initial=0.0))
 
@@ -264,15 +264,15 @@ def _size(position: Array) -> float:
 
 
 def _thinned(n: int, wanted: set[int]) -> list[int]:
-    """Numbers of at most about MOST nodes, those wanted among them."""
+    """Numbers of at most about MOST nodes, including the required ones."""
     every = -(-n // MOST) if n else 1
     return sorted({*range(0, n, every), *wanted, *([n - 1] if n else [])})
 
 
 def neighbours(position: Array) -> np.ndarray:
-    """The relative neighbourhood graph (e, 2): points no third one lies between.
+    """The relative neighbourhood graph (e, 2): pairs of points with no third point between them.
 
-    Along a line it is the chain of the points, on a grid the grid; it connects all points.
+    On a line it is the chain of the points, on a grid the grid; it connects all points.
     """
     n = len(position)
     if n < 2:
@@ -289,7 +289,7 @@ def neighbours(position: Array) -> np.ndarray:
 
 
 def ribs_of(points: Shapes, edges: np.ndarray, frame: bool = False) -> Ribs:
-    """The ribs of a body: at points on a line, if any of them turns about that line with the modes.
+    """The ribs of a body: at points on a line, if any of them rotates about that line with the modes.
 
     frame : whether the lines are the members of a frame, of which many may be short.
     """

@@ -1,4 +1,4 @@
-"""Everything that is drawn of a body as surfaces: its shapes, or tubes for its lines and balls for its points."""
+"""A body drawn as surfaces: its shapes, or tubes for its lines and balls for its points."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ THICK, THIN, MANY = 0.008, 0.005, 20
 class Look:
     """How the bodies of a system are drawn in space.
 
-    surfaces : body name to its surfaces, in the body frame, each with a colour.
-    size : the largest extent of the system at its neutral configuration, m.
+    surfaces : maps a body name to its surfaces, in the body frame, each with a colour.
+    size : the largest extent of the system in its neutral configuration, m.
     low, high : (3,) its bounds there.
     """
 
@@ -41,7 +41,7 @@ class Look:
 
 
 def looks(system: System, triangles: int) -> Look:
-    """The surfaces of all bodies, with at most about so many triangles each."""
+    """The surfaces of all bodies, with at most about this number of triangles each."""
     drawn = geometry(system, system.neutral(), triangles=triangles)
     low, high = drawn.bounds()
     size = float((high - low).max()) or 1.0
@@ -74,7 +74,7 @@ def _shapes(drawn: Skeleton, own: str) -> list[Surface]:
 
 
 def _lines(drawn: Skeleton, own: str, radius: float, heavy: float) -> list[Surface]:
-    """Tubes for lines and ribs, and balls for marks and mass centres."""
+    """Tubes for lines and ribs, and balls for marks and centres of mass."""
     thin = radius * (0.4 if len(drawn.marks) else 1.0) * (1.0 if drawn.flexible else 1.3)
     found = []
     for a, b in drawn.edges:
@@ -119,7 +119,7 @@ def _joint(item: Attachment, radius: float) -> list[Surface]:
 
 
 def tube(start: Shapes, end: Shapes, radius: float, paint: str) -> Surface:
-    """A tube from one point to another, each of whose ends moves with its point."""
+    """A tube between two points; each end moves with its point."""
     if np.array_equal(start.position, end.position):
         return sphere(start, radius, paint)
     _, _, axes = between(start.position[0], end.position[0])
@@ -144,12 +144,12 @@ def sphere(point: Shapes, radius: float, paint: str) -> Surface:
 
 
 def _moved(points: Shapes, offsets: Array) -> Shapes:
-    """Points beside others that move as these do."""
+    """Points next to others that move like these."""
     return Shapes(points.position + offsets, points.translation, points.rotation, points.second)
 
 
 def joined(parts: list[Surface]) -> list[Surface]:
-    """Surfaces of one colour as one; an empty list of none."""
+    """Surfaces of one colour combined into one; an empty list if there are none."""
     if not parts:
         return []
     starts = np.cumsum([0, *(len(x.shapes) for x in parts)])

@@ -1,4 +1,4 @@
-"""The surfaces of the shapes of a body, with the mode shapes by which they bend with it."""
+"""The surfaces of the shapes of a body, with the mode shapes with which they bend."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ class Surface:
 
 
 def surfaces_of(item: Attachment, most: int, unread: dict[str, str]) -> list[Surface]:
-    """The surfaces of the shapes of a body, with at most about so many triangles in all.
+    """The surfaces of the shapes of a body, with at most about this number of triangles in all.
 
-    unread : mesh files that cannot be read, and why; those that are found are added, and left out of the picture.
+    unread : mesh files that cannot be read, with the reason; new ones are added, and left out of the picture.
     """
     each = max(1, most // max(1, len(item.shapes)))
     found = []
@@ -52,7 +52,9 @@ def surfaces_of(item: Attachment, most: int, unread: dict[str, str]) -> list[Sur
 
 
 def hides_lines(item: Attachment) -> bool:
-    """Whether the shapes of a body are drawn in place of its lines: those at nodes of flexible bodies are added to them."""
+    """Whether the shapes of a body are drawn instead of its lines; shapes at nodes of flexible bodies are added to the
+    lines.
+    """
     return any(shape.node is None or not item.body.modes for shape in item.shapes)
 
 
@@ -77,7 +79,7 @@ def _surface(body: Body, shape: Shape, most: int) -> Surface:
 
 
 def _fitting(shape: Shape, most: int) -> Triangles:
-    """The triangles of a shape, made coarser or finer; kept, since a mesh takes a while."""
+    """The triangles of a shape, coarsened or refined; cached, because a mesh takes a while."""
     kept = _kept.setdefault(shape, {})
     if most not in kept:
         points, triangles = shape.triangles()
@@ -90,9 +92,9 @@ def _fitting(shape: Shape, most: int) -> Triangles:
 
 
 def stuck(points: Array, carriers: Shapes, arm: Array | None = None) -> Shapes:
-    """Points (p, 3), each moving with a point of the body as one piece, to first order in its turn.
+    """Points (p, 3), each moving rigidly with a point of the body, to first order in its rotation.
 
-    arm : (p, 3) the lever of that turn, from the point of the body to the point unless given.
+    arm : (p, 3) the lever arm of that rotation; by default from the point of the body to the point.
     """
     arm = points - carriers.position if arm is None else arm
     swing = np.cross(np.swapaxes(carriers.rotation, 1, 2), arm[:, None])  # (p, m, 3)
@@ -101,8 +103,9 @@ def stuck(points: Array, carriers: Shapes, arm: Array | None = None) -> Shapes:
 
 
 def bending(points: Array, body: Body) -> Shapes:
-    """Points (p, 3) that bend with a body: each moves as the nearest points of the body do, or as those before and behind
-    it on the line of a beam."""
+    """Points (p, 3) that bend with a body: each moves like the nearest points of the body, or like its neighbours on
+    the line of a beam.
+    """
     line = line_of(body)
     if line is not None:
         carriers, which, weight = line, *_on_line(points, line.position)
@@ -126,7 +129,8 @@ def bending(points: Array, body: Body) -> Shapes:
 
 
 def _on_line(points: Array, stations: Array) -> tuple[np.ndarray, Array]:
-    """(p, 2) each: the stations before and behind, and their weights; beyond the ends the last one has all of it."""
+    """(p, 2) each: the stations before and after, and their weights; beyond the ends the last one has all the
+    weight."""
     direction = stations[-1] - stations[0]
     direction /= np.linalg.norm(direction)
     s = (stations - stations[0]) @ direction
@@ -137,8 +141,9 @@ def _on_line(points: Array, stations: Array) -> tuple[np.ndarray, Array]:
 
 
 def _halfway(points: Array, lever: Array, stations: Array) -> Array:
-    """Levers of points between two stations, with half of their part along the line: the mean of two stations then gives
-    lines that bend with constant curvature exactly."""
+    """Lever arms of points between two stations, with half of their part along the line: the mean of two stations then
+    gives lines that bend with constant curvature exactly.
+    """
     direction = stations[-1] - stations[0]
     length = float(np.linalg.norm(direction))
     direction = direction / length
@@ -161,7 +166,7 @@ def _near(points: Array, nodes: Array) -> tuple[np.ndarray, Array]:
 
 
 def split(points: Array, triangles: np.ndarray) -> tuple[Array, np.ndarray]:
-    """Every triangle as four, with new points in the middles of its sides."""
+    """Split every triangle into four, with new points at the midpoints of its sides."""
     sides = np.sort(
         np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]]), axis=1
     )

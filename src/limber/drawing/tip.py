@@ -1,4 +1,4 @@
-"""The node of a body that is shown where only one is."""
+"""The node of a body that is shown when only one is."""
 
 from __future__ import annotations
 

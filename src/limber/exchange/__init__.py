@@ -22,7 +22,7 @@ _LATER = {
 
 
 def __getattr__(name: str):
-    """The names that are imported when they are first used."""
+    """Import names on first use."""
     if name in _LATER:
         return getattr(importlib.import_module(f"limber.exchange.{_LATER[name]}"), name)
     raise AttributeError(f"module 'limber.exchange' has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""Environments of Gymnasium; importing this module registers them.
+"""Gymnasium environments; importing this module registers them.
 
     import gymnasium
     import limber.exchange.gym
@@ -29,22 +29,22 @@ __all__ = ["Environment", "VectorEnvironment", "flexible_arm_task", "flexible_sp
 
 
 def flexible_arm(*, render_mode: str | None = None, **options: Any) -> Environment:
-    """`limber/FlexibleArm-v0`; the options are those of `flexible_arm_task`."""
+    """Make `limber/FlexibleArm-v0`; the options are those of `flexible_arm_task`."""
     return Environment(flexible_arm_task(**options), render_mode=render_mode)
 
 
 def flexible_arms(num_envs: int, *, render_mode: str | None = None, **options: Any):
-    """Many of `limber/FlexibleArm-v0` at once."""
+    """Make many `limber/FlexibleArm-v0` as a vector environment."""
     return VectorEnvironment(flexible_arm_task(**options), num_envs, render_mode=render_mode)
 
 
 def flexible_spacecraft(*, render_mode: str | None = None, **options: Any) -> Environment:
-    """`limber/FlexibleSpacecraft-v0`; the options are those of `flexible_spacecraft_task`."""
+    """Make `limber/FlexibleSpacecraft-v0`; the options are those of `flexible_spacecraft_task`."""
     return Environment(flexible_spacecraft_task(**options), render_mode=render_mode)
 
 
 def flexible_spacecrafts(num_envs: int, *, render_mode: str | None = None, **options: Any):
-    """Many of `limber/FlexibleSpacecraft-v0` at once."""
+    """Make many `limber/FlexibleSpacecraft-v0` as a vector environment."""
     return VectorEnvironment(flexible_spacecraft_task(**options), num_envs, render_mode=render_mode)
 
 

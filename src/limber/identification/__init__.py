@@ -1,4 +1,4 @@
-"""Identification: parameters of a system from measured data, and experiments that tell most about them."""
+"""Identification: parameters of a system from measured data, and the design of informative experiments."""
 
 from limber.identification.excitation import Excitation, FourierPath, excitation
 from limber.identification.expected import Expected, expected

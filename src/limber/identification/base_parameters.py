@@ -1,11 +1,14 @@
-r"""Linear equations of inverse dynamics in the inertias of rigid bodies and in numbers of joints, and their base parameters.
+r"""Inverse dynamics as linear equations in the inertias of rigid bodies and in joint parameters, and their base
+parameters.
 
 Solves    tau = tau(model) + Y(q, v, vdot) (p - p(model))
-          p has ten numbers of each body, its mass, its first moments m c and its inertia about the origin of its frame, and
-          numbers of joints: armature, damping, friction, stiffness
-Computes  Y, column by column: the slope of inverse dynamics by each number, which is inverse dynamics with a unit in its place
-Base      Only some columns are independent.  The others are combinations of them, Y_d = Y_b K, so that torques tell
-          p_b + K p_d and no more (Gautier & Khalil 1990).  Random states of the model give K: it does not depend on data.
+          p has ten numbers for each body, its mass, its first moments m c and its inertia about the origin of its
+          frame, and joint parameters: armature, damping, friction, stiffness
+Computes  Y, column by column: the derivative of inverse dynamics with respect to each number, which is inverse dynamics
+          with a unit in its place
+Base      Only some columns are independent.  The others are combinations of them, Y_d = Y_b K, so torques determine
+only
+          p_b + K p_d (Gautier & Khalil 1990).  Random states of the model give K, which does not depend on data.
 """
 
 from __future__ import annotations
@@ -39,9 +42,9 @@ STATES, SEED = 4, 0
 class Number:
     """One number in which inverse dynamics is linear.
 
-    name : "link.Izz", or that of a parameter of a joint with its place, "link.joint_damping".
-    body : whose it is.
-    place : in the constants of a body, or in the parameter of the joint.
+    name : "link.Izz", or the name of a joint parameter, "link.joint_damping".
+    body : the body that it belongs to.
+    place : its place in the constants of a body, or in the parameter of the joint.
     """
 
     name: str
@@ -51,7 +54,9 @@ class Number:
 
 
 def numbers_of(system: System, bodies: Sequence[str], joints: Sequence[str]) -> list[Number]:
-    """The unknown numbers: those of joints first, then bodies from the base to the tips, each in the order of PREFERRED."""
+    """The unknown numbers: those of joints first, then those of bodies from the base to the tips, each in the order of
+    PREFERRED.
+    """
     found, known = [], system.parameters
     for body in system.bodies:
         for name in (f"{body}.joint_{quantity}" for quantity in joints):
@@ -64,7 +69,7 @@ def numbers_of(system: System, bodies: Sequence[str], joints: Sequence[str]) -> 
 
 
 def values_of(system: System, numbers: Sequence[Number]) -> Array:
-    """The numbers as the system has them."""
+    """The values of the numbers in the system."""
     found, known = [], system.parameters
     for one in numbers:
         if one.parameter is not None:
@@ -110,9 +115,9 @@ def _first(system: System, body: str) -> int:
 class Base:
     """The base parameters b = W p of the numbers p.
 
-    chosen : the numbers whose columns are independent, in order; the base parameters belong to them.
+    chosen : the numbers whose columns are independent, in order; each leads one base parameter.
     unseen : the numbers on which torques do not depend at all.
-    W : (chosen, numbers): one for the chosen number, and K for those that go with it.
+    W : (chosen, numbers): one for the chosen number, and K for those combined with it.
     """
 
     numbers: Sequence[Number]
@@ -122,7 +127,7 @@ class Base:
 
     @property
     def words(self) -> list[str]:
-        """Each base parameter as a sum of numbers."""
+        """Each base parameter as a sum of numbers, in words."""
         found = []
         for i, row in enumerate(self.W):
             own = int(self.chosen[i])
@@ -165,7 +170,7 @@ def base_of(system: System, numbers: Sequence[Number]) -> Base:
 
 
 def with_values(system: System, numbers: Sequence[Number], values: Array) -> System:
-    """The system with these numbers; refuses bodies that no distribution of mass makes."""
+    """The system with these numbers; bodies that no mass distribution can have are rejected."""
     given: dict[str, Array] = {}
     inertial: dict[str, Array] = {}
     for one, x in zip(numbers, values):
@@ -194,6 +199,6 @@ def _of_rigid(system: System, body: str, p: Array) -> dict[str, Array]:
 
 
 def matrix(p: Array) -> Array:
-    """The inertia (3, 3) in the ten numbers of a body."""
+    """The inertia matrix (3, 3) from the ten numbers of a body."""
     xx, xy, xz, yy, yz, zz = p[4:]
     return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])

@@ -1,8 +1,8 @@
-r"""Collocation of linear equations of second order, udd = C(t) u + E(t) ud + B(t).
+r"""Collocation of linear second-order equations, udd = C(t) u + E(t) ud + B(t).
 
-Gauss      the points of a given number that follow oscillations best
-Radau      points that end at the end of an interval: what decays fast is gone there, however long the interval is
-Cost       of an interval with s points: s n linear equations for n freedoms
+Gauss      the points that, for a given number, follow oscillations best
+Radau      points that include the end of the interval: fast decaying parts are gone there, however long the interval is
+Cost       of an interval with s points: s n linear equations for n degrees of freedom
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Slopes = Callable[[Array], Iterable[tuple[Array, Array, Array]]]
 
 
 class Points(NamedTuple):
-    """A collocation method on [0, 1] for equations of second order.
+    """A collocation method on [0, 1] for second-order equations.
 
     c : (s,) the points.
     slopes : (i, j, 2) minus the effects of the acceleration at point j on u and ud at point i.
@@ -47,14 +47,14 @@ class Points(NamedTuple):
 
 @cache
 def gauss(stages: int) -> Points:
-    """The points of Gauss, of the order 2 stages."""
+    """The Gauss points, of order 2 stages."""
     nodes, _ = np.polynomial.legendre.leggauss(stages)
     return _points(0.5 * (nodes + 1.0))
 
 
 @cache
 def radau(stages: int) -> Points:
-    """The points of Radau, of the order 2 stages - 1; the last one is the end."""
+    """The Radau points, of order 2 stages - 1; the last one is the end."""
     polynomial = np.zeros(stages + 1)
     polynomial[-2:] = -1.0, 1.0
     nodes = np.sort(np.polynomial.legendre.legroots(polynomial).real)
@@ -97,7 +97,7 @@ def carried(
 
 
 class _Map:
-    """What an interval does to [u, ud]: X (2 n, d) becomes by_start X, with `driven` added to its first columns."""
+    """The map of an interval on [u, ud]: X (2 n, d) becomes by_start X, with `driven` added to its first columns."""
 
     def __init__(self, points: Points, h: float, C: Array, E: Array, B: Array):
         n, d = B.shape[1:]
@@ -113,7 +113,7 @@ class _Map:
 
 
 class _Interval:
-    """An interval; its map and those of its halves are there as soon as they are known."""
+    """An interval; its map and those of its halves are stored once they are known."""
 
     def __init__(self, start: float, end: float, whole: _Map | None = None):
         self.start, self.end, self.whole = start, end, whole
@@ -124,20 +124,20 @@ class _Interval:
         return 0.5 * (self.start + self.end)
 
     def unknown(self) -> list[tuple[float, float]]:
-        """The ends of what has no map yet: the interval itself, and its halves."""
+        """The ends of the parts without a map: the interval itself, and its halves."""
         if self.halves:
             return []
         whole = [] if self.whole else [(self.start, self.end)]
         return [*whole, (self.start, self.middle), (self.middle, self.end)]
 
     def know(self, maps: Iterator[_Map]) -> None:
-        """Take the maps that were unknown."""
+        """Store the maps that were unknown."""
         if not self.halves:
             self.whole = self.whole or next(maps)
             self.halves = next(maps), next(maps)
 
     def carried(self, X: Array) -> tuple[Array, Array]:
-        """[u, ud] at the end from those at the start, by the halves, and how far the whole interval is off."""
+        """[u, ud] at the end from those at the start, by the halves, and the error of the whole interval."""
         assert self.whole is not None
         end = self.halves[1](self.halves[0](X))
         return end, np.abs(self.whole(X) - end)
@@ -189,7 +189,7 @@ def refined(ends: Array, stages: int, slopes: Slopes, start: Array) -> Array:
 
 
 def _mapped(intervals: Sequence[_Interval], points: Points, slopes: Slopes) -> None:
-    """Find the maps that intervals do not know yet."""
+    """Find the maps that intervals do not have yet."""
     places = np.array([x for one in intervals for x in one.unknown()])
     lengths = np.diff(places, axis=1)[:, 0]
     found = slopes(places[:, :1] + lengths[:, None] * points.c)
@@ -200,7 +200,8 @@ def _mapped(intervals: Sequence[_Interval], points: Points, slopes: Slopes) -> N
 
 
 def _sizes(X: Array) -> Array:
-    """The largest values (2 n, d) over time, of freedoms that hardly move a part of those that move most."""
+    """The largest values (2 n, d) over time; for degrees of freedom that hardly move, a fraction of the largest of
+    all."""
     largest = np.abs(X).max(axis=0)
     n = len(largest) // 2
     for part in (largest[:n], largest[n:]):

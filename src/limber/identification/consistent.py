@@ -1,12 +1,13 @@
-r"""Rigid-body inertias that some distribution of mass has.
+r"""Physically consistent rigid-body inertias: those that some mass distribution has.
 
-The pseudo-inertia of a body, J = [[S, m c], [m c^T, m]] with S = tr(I)/2 - I, is linear in the ten numbers p of the body, and it is
-positive definite for every distribution of mass in space, and only for these (Wensing, Kim & Slotine 2018).
+The pseudo-inertia of a body, J = [[S, m c], [m c^T, m]] with S = tr(I)/2 - I, is linear in the ten numbers p of the
+body, and it is positive definite if and only if p belongs to a mass distribution in space (Wensing, Kim & Slotine
+2018).
 
 Solves    min over p of 1/2 |R (W p - b)|^2 + 1/2 |pull (p - start)|^2 - weight (sum log det J + sum log joint numbers)
-          for weights that fall to almost nothing: a convex problem at each
-How       Newton's method with steps from linear least squares, -log det J having the second derivative B^T B and the first one
-          -B^T vec(1), where B dp = vec(L^-1 dJ L^-T) with J = L L^T
+          for weights that decrease almost to zero: a convex problem at each
+How       Newton's method with steps from linear least squares; -log det J has the second derivative B^T B and the first
+          derivative -B^T vec(1), where B dp = vec(L^-1 dJ L^-T) with J = L L^T
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ GAIN, NEWTON = 0.1, 50
 
 
 def consistent(base: Base, R: Array, b: Array, start: Array, bodies: Sequence[str]) -> Array:
-    """The numbers p of possible bodies and joints for which |R (W p - b)| is least, and that are nearest to `start`."""
+    """The numbers p of physically possible bodies and joints that minimize |R (W p - b)| and are nearest to `start`."""
     problem = _Problem(base, R, b, start, bodies)
     x = problem.inside()
     weight = max(problem.misfit(x), 1.0)
@@ -44,7 +45,7 @@ def consistent(base: Base, R: Array, b: Array, start: Array, bodies: Sequence[st
 
 
 def pseudo_inertia(p: Array) -> Array:
-    """J (4, 4) of the ten numbers of a body."""
+    """J (4, 4) from the ten numbers of a body."""
     inertia = matrix(p)
     J = np.zeros((4, 4))
     J[:3, :3] = 0.5 * np.trace(inertia) * np.eye(3) - inertia
@@ -80,7 +81,7 @@ class _Problem:
         ]
 
     def _sizes(self, start: Array) -> Array:
-        """What each number is like: the largest of its kind in the body, or one."""
+        """The scale of each number: the largest of its kind in the body, or one."""
         size = np.where(start != 0.0, np.abs(start), 1.0)
         for at in map(np.array, self.places):
             for kind in (at[:1], at[1:4], at[4:]):
@@ -88,7 +89,7 @@ class _Problem:
         return size
 
     def inside(self) -> Array:
-        """The start, with bodies and joints that are at the edge of what is possible moved a little inside."""
+        """The start, with bodies and joints at the boundary of the feasible set moved slightly inside."""
         x = self.start.copy()
         for at in self.places:
             values, vectors = np.linalg.eigh(pseudo_inertia(x[at] * self.size[at]))
@@ -99,7 +100,7 @@ class _Problem:
         return x
 
     def misfit(self, x: Array) -> float:
-        """The cost without the barrier, but for a constant."""
+        """The cost without the barrier, up to a constant."""
         rest = self.rows @ x - self.right
         return 0.5 * float(rest @ rest)
 
@@ -123,7 +124,7 @@ class _Problem:
         return self.misfit(x) + weight * (barrier - float(np.log(x[self.joints]).sum()))
 
     def centred(self, x: Array, weight: float) -> Array:
-        """The best x at a weight of the barrier, from another one on."""
+        """The best x for a weight of the barrier, starting from another x."""
         cost = self._cost(x, weight)
         for _ in range(NEWTON):
             rows, right = self._barrier(x)

@@ -1,13 +1,14 @@
-r"""Which motion tells most about parameters: finite Fourier series of joint coordinates.
+r"""Optimal excitation: joint motions, as finite Fourier series, that determine parameters best.
 
     theta(t) = theta_0 + sum_k a_k (sin k w t) + b_k (1 - cos k w t),    w = 2 pi / duration
 
-with theta' = theta'' = 0 at the start (Swevers, Ganseman et al., 1997, who have no such start).
-Solves    max over a, b of log det F ("D") or -log trace F^-1 ("A"), F the exact Fisher information of the sensors' readings,
-          within limits of position, speed and acceleration, which hold at all times, and of torque, which the search holds at
-          the times of the readings; motions that exceed it between them are made shorter
-How       SciPy's SLSQP; F is exact, and its slopes by the coefficients are differences
-Cost      an iteration takes one evaluation of the slopes of all readings for each coefficient
+with theta' = theta'' = 0 at the start (Swevers, Ganseman et al., 1997, without this condition).
+Solves    max over a, b of log det F ("D") or -log trace F^-1 ("A"), F the exact Fisher information of the sensors'
+readings,
+          within limits of position, speed and acceleration, which hold at all times, and of torque, which the search
+          enforces at the times of the readings; motions that exceed it in between are scaled down
+How       SciPy's SLSQP; F is exact, and its derivatives with respect to the coefficients are differences
+Cost      an iteration takes one evaluation of the derivatives of all readings for each coefficient
 """
 
 from __future__ import annotations
@@ -48,14 +49,14 @@ PIECES = 24
 STEP = 1e-4
 #: The first motion has this part of what limits allow.
 FIRST = 0.9
-#: A motion with too large a torque becomes shorter so many times, each time in proportion to it and at least so much.
+#: A motion with too large a torque is scaled down up to this many times, in proportion to it, at least by this factor.
 SHORTENED, SHORTER = 20, 1.01
 #: What may be limited.
 LIMITS = ("position", "speed", "acceleration", "torque")
 
 
 class FourierPath(Trajectory):
-    """The motion of one joint along a Fourier series; it ends where and as it starts.
+    """The motion of one joint along a Fourier series; it ends in the state in which it starts.
 
     Parameters
     ----------
@@ -63,8 +64,8 @@ class FourierPath(Trajectory):
     sine, cosine : (harmonics,) coefficients a and b.
     duration : of the period, s.
 
-    Between the points of a fine grid, at which position, velocity and acceleration are those of the series, it is a polynomial of
-    degree five: positions are off by less than 1e-8 of the coefficients.
+    Position, velocity and acceleration are those of the series at the points of a fine grid; in between, the path is a
+    polynomial of degree five. The position error is less than 1e-8 of the coefficients.
     """
 
     def __init__(self, start: float, sine: ArrayLike, cosine: ArrayLike, duration: float):
@@ -88,14 +89,15 @@ class FourierPath(Trajectory):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Excitation:
-    """A motion for identification.  Printing it gives a table.
+    """A motion for identification. It prints as a table.
 
-    motion : {body: path}, as `lb.simulate` and `Experiment` take it.
-    experiment : the motion with the times of the readings; make one with these readings, `dataclasses.replace(experiment,
-        readings=...)`, for `lb.identify`.
-    expected : what the readings would tell.
-    first : what those of the first motion, from which the search started, would tell.
-    largest : {body: {"position": ..., "speed": ..., "acceleration": ..., "torque": ...}}, the largest values in the motion.
+    motion : {body: path}, in the form that `lb.simulate` and `Experiment` accept.
+    experiment : the motion with the times of the readings; add readings with `dataclasses.replace(experiment,
+        readings=...)` for use with `lb.identify`.
+    expected : what the readings would determine.
+    first : the same for the initial motion of the search.
+    largest : {body: {"position": ..., "speed": ..., "acceleration": ..., "torque": ...}}, the largest values in the
+        motion.
     scores : of the criterion, from the first motion to the best.
     """
 
@@ -138,24 +140,24 @@ def excitation(
     seed: int = 0,
     iterations: int = 20,
 ) -> Excitation:
-    """The motion of joints whose readings tell most about parameters, among Fourier series within limits.
+    """Find the joint motion whose readings determine the parameters best, among Fourier series within limits.
 
     Parameters
     ----------
-    parameters, noise : as for `lb.identify`; the motion is best for the values from which a search would start.
-    sensors : whose readings are taken.  The joints are driven, so that encoders on them tell nothing; strain gauges,
-        accelerometers and force-torque sensors do.
+    parameters, noise : as for `lb.identify`; the motion is optimal for the values from which a search would start.
+    sensors : whose readings are taken. The joints are driven, so encoders on them provide no information; strain
+        gauges, accelerometers and force-torque sensors do.
     joints : bodies whose joints are driven, each with one coordinate.
     duration : of the motion, s, which is the period of the first harmonic.
-    rate : readings a second, Hz.
-    limits : {"position": ..., "speed": ..., "acceleration": ..., "torque": ...}, the largest values, one number or {body: number};
-        positions count from q0.  At least one is needed.
-    harmonics : of the Fourier series, 2 at least.
-    q0 : (nq,) where the motion starts, at rest; neutral unless given.
-    settled : whether the modes are in static balance at the start.
-    criterion : "D" makes the ellipsoid of the errors small (log det F), "A" the sum of the squares of relative errors.
+    rate : sample rate of the readings, Hz.
+    limits : {"position": ..., "speed": ..., "acceleration": ..., "torque": ...}, the largest values, one number or
+        {body: number}; positions count from q0. At least one is needed.
+    harmonics : of the Fourier series, at least 2.
+    q0 : (nq,) where the motion starts, at rest; neutral by default.
+    settled : whether the modes are in static equilibrium at the start.
+    criterion : "D" minimizes the volume of the error ellipsoid (log det F), "A" the sum of the squared relative errors.
     seed : of the first motion, which is random.
-    iterations : of the search, at most.
+    iterations : the largest number of iterations of the search.
     """
     check_system(system)
     score = score_of(criterion)
@@ -220,7 +222,7 @@ class _Search:
         return described(unknowns, without(data[:, :n], data[:, n:]), np.vstack([data, priors]))
 
     def value(self, x: Array) -> tuple[float, Array]:
-        """The score, and what is left of the limits of torque."""
+        """The score, and the margins to the torque limits."""
         key = x.tobytes()
         if key not in self._known:
             unknowns, rows, priors = self.slopes(x)
@@ -247,7 +249,8 @@ class _Search:
     def linear(self) -> tuple[Array, Array]:
         """C, d with |C x| <= d: limits of position, speed and acceleration.
 
-        At the points of the grid they are less by the most that a series can have more between these (Ehlich & Zeller 1964).
+        At the points of the grid the limits are reduced by the largest overshoot that a series can have between them
+        (Ehlich & Zeller 1964).
         """
         C, d = [np.zeros((0, self.size * len(self.bodies)))], [np.zeros(0)]
         for i, body in enumerate(self.bodies):
@@ -261,7 +264,7 @@ class _Search:
         return np.vstack(C), np.concatenate(d)
 
     def first(self, rng: np.random.Generator) -> Array:
-        """A random motion, as large as limits allow."""
+        """A random motion, as large as the limits allow."""
         x = rng.standard_normal(self.size * len(self.bodies))
         C, _ = self.linear()
         if len(C):
@@ -277,7 +280,7 @@ class _Search:
         )
 
     def best(self, x: Array, iterations: int) -> tuple[Array, tuple[float, ...]]:
-        """The best coefficients within the limits that were found, and the scores on the way."""
+        """The best coefficients found within the limits, and the scores along the way."""
         unit = float(np.abs(x).max())
         C, _ = self.linear()
         C = C * unit

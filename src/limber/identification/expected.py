@@ -1,4 +1,4 @@
-"""What experiments would tell about parameters, before anything is measured."""
+"""Prediction of what experiments determine about parameters, before anything is measured."""
 
 from __future__ import annotations
 
@@ -28,12 +28,13 @@ from limber.identification.unknowns import Sought, sought
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Expected:
-    """What experiments would tell about parameters at the values from which a search would start.  Printing it gives a table.
+    """What experiments would determine about parameters, at the values from which a search would start. It prints as a
+    table.
 
     names, values : of the unknown numbers of the model.
-    standard_errors : {name: ...}, those that the readings would leave, priors included.
+    standard_errors : {name: ...}, the standard errors with these readings and the priors.
     information : (n, n), the Fisher information of the readings alone, in the order of `names`.
-    combinations : which combinations of the numbers the readings would tell, the best known first.
+    combinations : the combinations of the numbers that the readings would determine, the best known first.
     """
 
     names: tuple[str, ...]
@@ -67,13 +68,14 @@ def expected(
     rtol: float = 1e-8,
     atol: float = 1e-10,
 ) -> Expected:
-    """What experiments would tell about parameters: Fisher information and standard errors, without any data.
+    """Predict how well experiments would determine parameters, without any data: Fisher information and standard
+    errors.
 
     Parameters
     ----------
-    parameters, sensors, noise, rtol, atol : as for `lb.identify`.  The noise of every sensor must be known.
-    experiments : one or several, as for `lb.identify`; their readings do not matter and may be {}.  All sensors are read at all
-        of their times.
+    parameters, sensors, noise, rtol, atol : as for `lb.identify`. The noise of every sensor must be known.
+    experiments : one or several, as for `lb.identify`; their readings are not used and may be {}. All sensors are read
+        at all of their times.
     """
     unknowns, J, priors = slopes_of_readings(system, parameters, experiments, sensors, noise, rtol, atol)  # fmt: skip
     n = len(unknowns)
@@ -90,7 +92,9 @@ def slopes_of_readings(
     rtol: float = 1e-8,
     atol: float = 1e-10,
 ) -> tuple[list[Sought], list[tuple[str, Array]], Array]:
-    """The unknowns, the slopes of the weighted readings of each sensor by z with its name, and those of priors."""
+    """The unknowns, the derivatives of the weighted readings of each sensor with respect to z, by name, and those of
+    the priors.
+    """
     check_system(system)
     read = checked(system, sensors)
     unknowns = sought(system, parameters)
@@ -116,7 +120,9 @@ def slopes_of_readings(
 
 
 def described(unknowns: Sequence[Sought], alone: Array, whole: Array) -> Expected:
-    """What slopes by z tell: `alone` of the readings, other unknowns aside, and `whole` of all unknowns and priors."""
+    """What the derivatives with respect to z determine: `alone` for the readings without the other unknowns, `whole`
+    for all unknowns and priors.
+    """
     n, names = len(unknowns), tuple(one.name for one in unknowns)
     unit = np.array([one.unit for one in unknowns])
     errors = unit * np.sqrt(np.diag(covariance(whole))[:n])

@@ -1,4 +1,4 @@
-"""Experiments: what was done to a system, and what sensors read."""
+"""Experiments: the loads on a system, and the readings of its sensors."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ AT_REST = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Experiment:
-    """One run of a real system, or of one that stands for it.
+    """One run of a real system, or of a simulated substitute.
 
     Parameters
     ----------
     t : (n,) the times at which the readings were taken, increasing, s.
-    readings : {name of a sensor: (n, width)}, or (n,) of a sensor with one number; nan where there was none.
-    torque : the torques that acted: None, a constant (nv,) or (r,) of the joints alone, or a `Table`.
-    external : {("body", node): wrench}, measured forces from outside, constant (6,) or a `Table`.
-    motion : {"body": trajectory}, joints whose motion was prescribed and is known, as for `lb.simulate`; functions of time
-        with `breaks` serve as well.
-    q0, v0 : the start; neutral and at rest unless given.
-    t0 : the time of the start; t[0] unless given.
-    settled : whether the modes were in static balance at the start, with the joints at q0 and at rest.  The balance follows the
-        unknown parameters.
-    unknown_start : entries of the start that are identified too, by name: "link.joint0", "link.mode1", and
-        "link.joint0 rate" for speeds.  {name: standard deviation} says how well q0 and v0 are known there.
-    parameters : {name: value}, known numbers of the model that are others in this experiment, such as a payload.
+    readings : {name of a sensor: (n, width)}, or (n,) for a sensor with one number; nan where there was none.
+    torque : the torques that acted: None, a constant (nv,) or, for the joints alone, (r,), or a `Table`.
+    external : {("body", node): wrench}, measured external forces, constant (6,) or a `Table`.
+    motion : {"body": trajectory}, joints with a known prescribed motion, as for `lb.simulate`; functions of time with
+        `breaks` are accepted too.
+    q0, v0 : the initial state; by default neutral and at rest.
+    t0 : the initial time; t[0] by default.
+    settled : whether the modes were in static equilibrium at the start, with the joints at q0 and at rest. The
+        equilibrium follows the unknown parameters.
+    unknown_start : entries of the initial state to identify too, by name: "link.joint0", "link.mode1", and "link.joint0
+        rate" for speeds. {name: standard deviation} says how well q0 and v0 are known there.
+    parameters : {name: value}, known parameters of the model that differ in this experiment, such as a payload.
     name : for tables and pictures.
     """
 
@@ -72,14 +72,14 @@ def simulated_experiment(
     atol: float = 1e-10,
     **options: Any,
 ) -> Experiment:
-    """An experiment with a system that is known: its sensors read a simulated motion, each with its noise.
+    """Simulate an experiment with a known system: its sensors read the motion, each with its noise.
 
     Parameters
     ----------
     t : (n,) times of the readings.
-    seed : of the noise; None for clean readings.
+    seed : of the noise; None for readings without noise.
     rtol, atol : of the simulation.
-    options : torque, external, motion, q0, v0, t0, settled and name, as `Experiment` has them.
+    options : torque, external, motion, q0, v0, t0, settled and name, as for `Experiment`.
     """
     listed_sensors = checked(system, sensors)
     plan = prepared(system, listed_sensors, Experiment(t, {}, **options), 0, rtol, atol)
@@ -90,7 +90,7 @@ def simulated_experiment(
 
 
 def _disturbed(sensor: Sensor, clean: Array, t: Array, rng: np.random.Generator | None) -> Array:
-    """Readings with the errors of a sensor: noise, a bias that walks, the range and the steps between readings."""
+    """Readings with the errors of a sensor: noise, random walk of the bias, range and quantization."""
     if rng is None:
         return clean
     sigma = np.sqrt(sensor.noise_density**2 * sensor.rate + sensor.noise**2)
@@ -111,9 +111,9 @@ def _disturbed(sensor: Sensor, clean: Array, t: Array, rng: np.random.Generator 
 class Plan:
     """An experiment on a system, checked.
 
-    system : with the known numbers of this experiment.
+    system : with the known parameters of this experiment.
     readings : {name of a sensor: (n, width)}.
-    start_names, start_deviations : of the unknowns of the start; infinite where nothing is known.
+    start_names, start_deviations : of the unknowns of the initial state; infinite where nothing is known.
     """
 
     experiment: Experiment
@@ -133,7 +133,7 @@ def prepared(
     rtol: float,
     atol: float,
 ) -> Plan:
-    """An experiment on a system, checked."""
+    """Check an experiment on a system."""
     if not isinstance(experiment, Experiment):
         raise ArgumentTypeError(
             f"experiments must be lb.identification.Experiment(t, readings, ...) or several, got {shown(experiment)}."
@@ -167,7 +167,7 @@ def prepared(
 
 
 def still(system: System, run: Run) -> Motion:
-    """The motion of a run without slopes."""
+    """The motion of a run without derivatives."""
     run = balanced(system, run)
     times = run.t if run.t0 == run.t[0] else np.concatenate([[run.t0], run.t])
     result = simulated(system, run, times)
@@ -177,7 +177,7 @@ def still(system: System, run: Run) -> Motion:
 
 
 def _start_of(system: System, experiment: Experiment, name: str, t0: float) -> tuple[Array, Array]:
-    """q0 and v0; joints of prescribed motion start on it."""
+    """q0 and v0; joints with prescribed motion start on it."""
     q0 = system.neutral() if experiment.q0 is None else array(f"q0 of {name}", experiment.q0, (system.nq,))  # fmt: skip
     v0 = np.zeros(system.nv) if experiment.v0 is None else array(f"v0 of {name}", experiment.v0, (system.nv,))  # fmt: skip
     q0, v0 = np.array(q0), np.array(v0)
@@ -190,7 +190,7 @@ def _start_of(system: System, experiment: Experiment, name: str, t0: float) -> t
 
 
 def _refuse_feedback(experiment: Experiment, name: str) -> None:
-    """Refuse forces that are functions of the state: the readings were made with forces that were as they were."""
+    """Reject forces that are functions of the state: the forces of an experiment are fixed."""
     external = experiment.external or {}
     acting = {"torque": experiment.torque, **{f"external[{key!r}]": x for key, x in external.items()}}  # fmt: skip
     for what, given in acting.items():
@@ -212,7 +212,7 @@ def _refuse_feedback(experiment: Experiment, name: str) -> None:
 def _unknown_start(
     system: System, experiment: Experiment, name: str
 ) -> tuple[tuple[str, ...], Array, Array]:
-    """Names, standard deviations and directions (2 nv, k) of the unknowns of the start."""
+    """Names, standard deviations and directions (2 nv, k) of the unknowns of the initial state."""
     given = experiment.unknown_start
     names = (given,) if isinstance(given, str) else tuple(given)
     speeds = speed_names(system)

@@ -38,30 +38,33 @@ def identify(
     windows: Sequence[float] = (1.0,),
     max_evaluations: int = 100,
 ) -> Identified:
-    """Parameters of a system from readings of its sensors: weighted least squares with exact slopes along the motion.
+    """Estimate parameters of a system from sensor readings: weighted least squares with exact sensitivities along the
+    motion.
 
-    The model is simulated with the forces that acted in each experiment; the differences between its readings and the measured
-    ones, each divided by the standard deviation of its noise, are made as small as possible (`scipy.optimize.least_squares`).
-    With Gaussian noise that is the most likely estimate.  Slopes come from the variational equations along the motion.
+    The model is simulated with the forces that acted in each experiment. The differences between its readings and the
+    measured ones, each divided by the standard deviation of its noise, are minimized (`scipy.optimize.least_squares`).
+    With Gaussian noise this is the maximum-likelihood estimate. The sensitivities come from the variational equations
+    along the motion.
 
     Parameters
     ----------
-    parameters : names of parameters (`System.parameters`), or {name: Unknown(start=..., bounds=..., prior=...)}.  The name of an
-        array stands for all of its numbers, and "tool.com[0]" for one of them.  The search starts from the values of the system.
+    parameters : names of parameters (`System.parameters`), or {name: Unknown(start=..., bounds=..., prior=...)}. The
+        name of an array stands for all of its numbers, and "tool.com[0]" for one of them. The search starts from the
+        values of the system.
     experiments : one or several, which are fitted together.
-    sensors : those of `lb.control` that made the readings, in any of the experiments: Encoder, Tachometer, StrainGauge, Gyro,
-        Accelerometer, ForceTorque.
-    noise : {name of a sensor: standard deviation} of one reading, in place of what the sensor itself says.  Where that is
+    sensors : those of `lb.control` that made the readings, in any of the experiments: Encoder, Tachometer, StrainGauge,
+        Gyro, Accelerometer, ForceTorque.
+    noise : {name of a sensor: standard deviation} of one reading, which replaces that of the sensor itself. If it is
         zero or None, it is estimated from the residuals.
-    bias : names of sensors with an unknown constant error, the same in all experiments, or {name: standard deviation} if
-        something is known of it.
+    bias : names of sensors with an unknown constant error, the same in all experiments, or {name: standard deviation}
+        if something is known about it.
     rtol, atol : tolerances of the simulations.
-    windows : the parts of each experiment, from its start on, that are fitted one after the other; each search starts from
-        what the last one found.  (0.1, 0.3, 1.0) helps where the motions of model and system soon lose each other.
+    windows : the fractions of each experiment, counted from its start, that are fitted in sequence; each search starts
+        from the result of the previous one. (0.1, 0.3, 1.0) helps if the motions of model and system soon diverge.
     max_evaluations : of the model, in one search.
 
-    A ModelWarning tells what is doubtful: combinations of parameters that the readings do not tell, parameters at a bound,
-    residuals that are not white or do not have the size of the noise.  `result.warnings` has the same.
+    A ModelWarning reports doubtful results: combinations of parameters that the readings do not determine, parameters
+    at a bound, and residuals that are not white or do not match the noise level. `result.warnings` has the same texts.
     """
     started = time.perf_counter()
     check_system(system)
@@ -85,7 +88,7 @@ def identify(
 
 
 def _parts(windows: Any) -> list[float]:
-    """The parts of experiments that are fitted one after the other; the last is the whole."""
+    """The parts of experiments that are fitted in sequence; the last is the whole."""
     parts = numbers("windows", windows, "(n,)")
     if (
         parts.ndim != 1
@@ -100,7 +103,7 @@ def _parts(windows: Any) -> list[float]:
 
 
 def _refuse_known(system: System, unknowns: Sequence[Sought], plans: Sequence[Plan]) -> None:
-    """Refuse parameters that are unknown and known, under one name or under two, such as EI and EIz."""
+    """Reject parameters that are both unknown and known, under one name or under two, such as EI and EIz."""
     names = dict.fromkeys(one.number[0] for one in unknowns)
     sought_values = {name: table.find(system, name).value for name in names}
     for plan in plans:
@@ -121,7 +124,7 @@ def _refuse_known(system: System, unknowns: Sequence[Sought], plans: Sequence[Pl
 def noise_levels(
     system: System, sensors: Sequence[Sensor], noise: Any
 ) -> tuple[dict[str, Array], tuple[str, ...]]:
-    """The standard deviations of the numbers of each sensor, and the sensors that have none yet."""
+    """The standard deviations of the numbers of each sensor, and the sensors whose noise is unknown."""
     given = dict(noise or {})
     names = [one.name for one in sensors]
     for key in given:
@@ -154,7 +157,7 @@ def _biases(
     plans: Sequence[Plan],
     levels: Mapping[str, Array],
 ) -> list[Bias]:
-    """The unknown biases, each in the unit of the noise, or of the readings where that is not known."""
+    """The unknown biases, each in the unit of the noise, or of the readings if the noise is unknown."""
     names = [given] if isinstance(given, str) else list(given)
     by_name = {one.name: one for one in sensors}
     found = []

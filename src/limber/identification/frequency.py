@@ -2,7 +2,8 @@ r"""Parameters from measured transfer functions.
 
 Solves    min over p of sum |H(i w; p) - H_measured|^2 / variance,    H = D + C (i w - A)^{-1} B
 Slopes    dH = dD + dC X + Y dA X + Y dB,    X = (i w - A)^{-1} B,  Y = C (i w - A)^{-1}
-          A, B, C, D are those of `lb.linearize`, and their slopes by the parameters are exact too (`linear_slopes`).
+          A, B, C, D are those of `lb.linearize`, and their derivatives with respect to the parameters are exact too
+          (`linear_slopes`).
 Variance  of the real and the imaginary part of H with the coherence g^2 and n averages: |H|^2 (1 - g^2) / (2 n g^2)
           (Bendat & Piersol, Random Data, 9.2)
 """
@@ -48,7 +49,7 @@ def fit_frequency_response(
     noise: float | None = None,
     max_evaluations: int = 100,
 ) -> Identified:
-    """Parameters of a system from measured transfer functions.
+    """Estimate parameters of a system from measured transfer functions.
 
     Parameters
     ----------
@@ -56,16 +57,18 @@ def fit_frequency_response(
     omega : (k,) frequencies, rad/s.
     response : complex (k, outputs, inputs), or (k,) for one of each; nan where there is none.
     inputs, outputs : as for `lb.linearize`.
-    q : (nq,) the configuration about which the system moved, at rest; neutral unless given.  Joints are held there by constant
-        torques.
-    settled : whether the modes are in static balance there; the balance follows the parameters.
-    coherence : as `response`, from 0 to 1: how much of each output comes from its input.  With `averages` it gives the
-        weights of the frequencies.
+    q : (nq,) the configuration about which the system moved, at rest; neutral by default. Constant torques hold the
+        joints there.
+    settled : whether the modes are in static equilibrium there; the equilibrium follows the parameters.
+    coherence : with the shape of `response`, from 0 to 1: how much of each output is due to its input. With `averages`
+        it gives the weights of the frequencies.
     averages : the number of averages behind `response` and `coherence`.
-    noise : relative standard deviation of `response` where there is no coherence; estimated from the residuals unless given.
+    noise : relative standard deviation of `response` where there is no coherence; by default estimated from the
+        residuals.
     max_evaluations : of the model.
 
-    Residuals of the result are those of real and imaginary parts, relative to the size of the response, over frequency.
+    The residuals of the result are those of real and imaginary parts over frequency, relative to the magnitude of the
+    response.
     """
     started = time.perf_counter()
     check_system(system)
@@ -151,7 +154,7 @@ class FrequencyProblem(Problem):
         super().__init__(system, unknowns, channels, {})
 
     def until(self, part: float) -> Problem:
-        """The problem itself: frequencies have no start."""
+        """Return the problem itself: windows do not apply to frequencies."""
         return self
 
     def _system(self, z: Array) -> tuple[System, AtRest]:

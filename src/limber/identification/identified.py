@@ -1,4 +1,4 @@
-"""What an identification found."""
+"""The result of an identification."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Residuals:
-    """The readings of one number of a sensor in one experiment, and what the model gives.
+    """The readings of one number of a sensor in one experiment, and the corresponding readings of the model.
 
-    axis : what `t` is: time, or frequency.
-    t, measured, modelled : (n,), of the readings that were there.
+    axis : the meaning of `t`: time, or frequency.
+    t, measured, modelled : (n,), for the readings that exist.
     deviation : the standard deviation of one reading.
     white : the probability that white noise is at least as correlated as the residuals.
     """
@@ -38,7 +38,7 @@ class Residuals:
 
     @property
     def residuals(self) -> Array:
-        """Measured less modelled."""
+        """Measured minus modelled."""
         return self.measured - self.modelled
 
     @property
@@ -52,21 +52,21 @@ class Residuals:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Identified:
-    """Identified parameters, how well they are known, and what is left.  Printing it gives a table.
+    """Identified parameters, their uncertainty, and the residuals. It prints as a table.
 
     system : with the identified parameters.
     names : of the unknown numbers of the model.
-    values, standard_errors, bounds, starts : {name: ...}; bounds are those of 95 %.
-    covariance, information : (n, n), of the values in the order of `names`: covariance, priors included, and the Fisher
-        information of the readings alone, unknown starts and biases estimated too.
-    nuisance : {name: (value, standard error)}, unknown starts and biases.
-    combinations : which combinations of the numbers the readings tell, the best known first.
+    values, standard_errors, bounds, starts : {name: ...}; bounds are the 95 % bounds.
+    covariance, information : (n, n), in the order of `names`: the covariance of the values, including priors, and the
+        Fisher information of the readings alone, with unknown initial states and biases estimated too.
+    nuisance : {name: (value, standard error)}, unknown initial states and biases.
+    combinations : the combinations of the numbers that the readings determine, the best known first.
     residuals : one for each number of a sensor in each experiment.
     noise : {name of a sensor: standard deviation of each of its numbers}, as given or as estimated.
     estimated_noise : the sensors whose noise was estimated.
-    chi_square, freedom : the sum of the squares of all normalized residuals, and what it is expected to be.
-    warnings : what is doubtful, in words.
-    message, evaluations, seconds : how the search ended, and what it took.
+    chi_square, freedom : the sum of the squares of all normalized residuals, and its expected value.
+    warnings : doubtful results, in words.
+    message, evaluations, seconds : how the search ended, and its cost.
     """
 
     system: System
@@ -97,15 +97,16 @@ class Identified:
 
     @property
     def identifiable(self) -> bool:
-        """Whether the readings tell every combination of the numbers."""
+        """Whether the readings determine every combination of the numbers."""
         return all(one.known for one in self.combinations)
 
     def plot(self, *, width: float | None = None, path: Any = None) -> Figure:
-        """The residuals over time, their distribution and their autocorrelation, one row for each number of a sensor.
+        """Plot the residuals over time, their distribution and their autocorrelation, one row for each number of a
+        sensor.
 
         Parameters
         ----------
-        width : inches; that of a page unless given.
+        width : inches; by default that of a page.
         path : also write the figure to this file, .png, .svg or .pdf.
         """
         from limber.identification.plots import plot_residuals  # noqa: PLC0415 (Matplotlib is slow to import)
@@ -113,11 +114,11 @@ class Identified:
         return plot_residuals(self, width, path)
 
     def plot_fit(self, *, width: float | None = None, path: Any = None) -> Figure:
-        """Readings and what the model gives, over time, one panel for each number of a sensor.
+        """Plot the measured and modelled readings over time, one panel for each number of a sensor.
 
         Parameters
         ----------
-        width : inches; that of a page unless given.
+        width : inches; by default that of a page.
         path : also write the figure to this file, .png, .svg or .pdf.
         """
         from limber.identification.plots import plot_fit  # noqa: PLC0415

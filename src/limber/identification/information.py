@@ -1,8 +1,8 @@
-"""What readings tell: Fisher information, covariance, and the combinations of unknowns that are known or not.
+"""Fisher information, covariance, and the combinations of unknowns that readings determine or not.
 
-With the slopes J of the weighted residuals by the scaled unknowns, the Fisher information is F = J^T J, and the covariance of the
-best estimate is F^-1.  The right singular vectors of J are combinations of the unknowns whose estimates are independent of each
-other, each with the standard error 1 / (its singular value).
+With the derivatives J of the weighted residuals with respect to the scaled unknowns, the Fisher information is F = J^T
+J, and the covariance of the best estimate is F^-1. The right singular vectors of J are combinations of the unknowns
+whose estimates are uncorrelated, each with the standard error 1 / (its singular value).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SHOWN = 0.1
 
 @dataclass(frozen=True, eq=False)
 class Combination:
-    """A combination of unknowns, in relative changes of each: what the readings tell of it.
+    """A combination of relative changes of the unknowns, and how well the readings determine it.
 
     weights : {name: weight}, of unit length.
     standard_error : relative; infinite if the readings do not depend on it.
@@ -36,12 +36,12 @@ class Combination:
 
     @property
     def known(self) -> bool:
-        """Whether the readings tell it."""
+        """Whether the readings determine it."""
         return self.standard_error <= LOOSE
 
     @property
     def words(self) -> str:
-        """The combination as a sum over its main unknowns."""
+        """The combination as a sum of its main unknowns, in words."""
         largest = max(map(abs, self.weights.values()))
         main = {name: w for name, w in self.weights.items() if abs(w) >= SHOWN * largest}
         if len(main) == 1:
@@ -57,7 +57,9 @@ class Combination:
 
 
 def without(J: Array, nuisance: Array) -> Array:
-    """The slopes J that are left when other unknowns, with the slopes `nuisance`, are estimated too."""
+    """The part of the derivatives J that remains when other unknowns, with the derivatives `nuisance`, are estimated
+    too.
+    """
     if not nuisance.shape[1]:
         return J
     basis = scipy.linalg.orth(nuisance / np.maximum(np.linalg.norm(nuisance, axis=0), 1e-300))
@@ -65,7 +67,8 @@ def without(J: Array, nuisance: Array) -> Array:
 
 
 def combinations(J: Array, names: Sequence[str]) -> tuple[Combination, ...]:
-    """The combinations of unknowns by how well they are known, the best first; J is of what `without` leaves."""
+    """The combinations of unknowns, ordered by how well they are known, the best first; J is the result of
+    `without`."""
     _, values, V = np.linalg.svd(np.linalg.qr(J, mode="r"), full_matrices=True)
     sizes = np.zeros(len(names))
     sizes[: len(values)] = values
@@ -79,7 +82,9 @@ def combinations(J: Array, names: Sequence[str]) -> tuple[Combination, ...]:
 
 
 def covariance(J: Array) -> Array:
-    """The inverse of J^T J; rows and columns of unknowns that J does not determine are infinite (on the diagonal) and nan."""
+    """The inverse of J^T J; for unknowns that J does not determine, the diagonal is infinite and the rest of rows and
+    columns nan.
+    """
     scale = np.linalg.norm(J, axis=0)
     unit = np.where(scale > 0.0, scale, 1.0)
     _, values, V = np.linalg.svd(np.linalg.qr(J / unit, mode="r"), full_matrices=True)

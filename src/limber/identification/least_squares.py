@@ -1,7 +1,7 @@
-"""Least-squares problems of identification: residuals and their slopes by the scaled unknowns z.
+"""Least-squares problems of identification: residuals and their derivatives with respect to the scaled unknowns z.
 
-z has, one after the other, the sought numbers of the model, and other unknowns that are not of interest by themselves.
-Residuals are (model - reading) / standard deviation of every reading, channel by channel; then those of priors.
+z has the unknown numbers of the model, followed by nuisance parameters. The residuals are (model - reading) / standard
+deviation of every reading, channel by channel, followed by those of the priors.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from limber.identification.unknowns import Sought
 class Channel:
     """Readings y (n,) over x (n,), which is time or frequency.
 
-    experiment, label, unit, axis : for tables and pictures; axis is what x is.
-    noise, column : whose standard deviation they have.
-    plan, there : the number of the experiment, and which of its rows these readings are.
+    experiment, label, unit, axis : for tables and pictures; axis is the meaning of x.
+    noise, column : the entry of the noise that applies to them.
+    plan, there : the number of the experiment, and the rows of it that these readings are.
     """
 
     experiment: str
@@ -44,7 +44,7 @@ class Other:
     """A further unknown, which starts from zero.
 
     deviation : its standard deviation before the experiment, infinite if nothing is known.
-    unit : how much of it is one of z.
+    unit : the change that corresponds to a unit of z.
     """
 
     name: str
@@ -53,10 +53,10 @@ class Other:
 
 
 class Problem:
-    """A least-squares problem; `noise` has the standard deviation of each column of what is read, by name.
+    """A least-squares problem; `noise` has the standard deviation of each column of the readings, by name.
 
-    Kinds of problems give `_modelled` and `_with_slopes`.  Answers are kept until another z comes: a search asks again where it
-    starts and where it ends.
+    Subclasses define `_modelled` and `_with_slopes`. Results are cached until z changes, because a search evaluates its
+    start and its end again.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class Problem:
         self._kept: dict[Callable[[Array], Any], tuple[bytes, Any]] = {}
 
     def until(self, part: float) -> Problem:
-        """The problem with a part of each experiment, from its start on."""
+        """The problem with only the first part of each experiment."""
         raise NotImplementedError
 
     def _modelled(self, z: Array) -> list[Array]:
@@ -88,11 +88,11 @@ class Problem:
         raise NotImplementedError
 
     def modelled(self, z: Array) -> list[Array]:
-        """What the model gives for the readings of each channel."""
+        """The modelled readings of each channel."""
         return self._answer(self._modelled, z)
 
     def slopes(self, z: Array) -> tuple[list[Array], list[Array]]:
-        """What the model gives for the readings (n,) of each channel, and its slopes (n, size) by z."""
+        """The modelled readings (n,) of each channel, and their derivatives (n, size) with respect to z."""
         return self._answer(self._with_slopes, z)
 
     def _answer(self, function: Callable[[Array], Any], z: Array) -> Any:
@@ -113,11 +113,11 @@ class Problem:
         return low, high
 
     def values(self, z: Array) -> list[float]:
-        """The sought numbers of the model."""
+        """The unknown numbers of the model."""
         return [one.value(float(x)) for one, x in zip(self.unknowns, z)]
 
     def by_z(self, z: Array) -> Array:
-        """The slope of each unknown by its z."""
+        """The derivative of each unknown with respect to its z."""
         own = [one.slope(float(x)) for one, x in zip(self.unknowns, z)]
         return np.array([*own, *(one.unit for one in self.others)])
 
@@ -128,7 +128,7 @@ class Problem:
         return float(self.noise[c.noise][c.column])
 
     def residuals(self, z: Array) -> Array:
-        """All residuals; nan where the model cannot move with such numbers."""
+        """All residuals; nan where the model cannot be simulated with these numbers."""
         priors = self._priors(z)[0]
         try:
             values = self.modelled(z)
@@ -139,21 +139,21 @@ class Problem:
         return np.concatenate([*parts, priors])
 
     def jacobian(self, z: Array) -> Array:
-        """The slopes of all residuals by z."""
+        """The derivatives of all residuals with respect to z."""
         return np.vstack([self.data_jacobian(z), self.prior_jacobian(z)])
 
     def data_jacobian(self, z: Array) -> Array:
-        """The slopes of the residuals of readings by z."""
+        """The derivatives of the residuals of readings with respect to z."""
         _, slopes = self.slopes(z)
         parts = [slope / self.sigma(c) for slope, c in zip(slopes, self.channels)]
         return np.vstack([np.zeros((0, self.size)), *parts])
 
     def prior_jacobian(self, z: Array) -> Array:
-        """The slopes of the residuals of priors by z."""
+        """The derivatives of the residuals of priors with respect to z."""
         return self._priors(z)[1]
 
     def _priors(self, z: Array) -> tuple[Array, Array]:
-        """The residuals of priors and their slopes."""
+        """The residuals of priors and their derivatives."""
         found: list[tuple[float, int, float]] = []
         for i, one in enumerate(self.unknowns):
             if one.prior is not None:

@@ -1,11 +1,12 @@
-"""Linear models of systems at rest, with their exact slopes by numbers of the model.
+"""Linear models of systems at rest, with their exact derivatives with respect to numbers of the model.
 
-Joints are held where they are by constant torques, and modes may be in static balance.  Both follow the number p: along it,
+Constant torques hold the joints, and modes may be in static equilibrium. Both follow the number p: along it,
 
-    modes in balance   q_m' = -K_mm^{-1} f_m',     held joints   tau_j' = f_j' + K_jm q_m',
+    modes in equilibrium   q_m' = -K_mm^{-1} f_m',     held joints   tau_j' = f_j' + K_jm q_m',
 
-with f' the slope of inverse dynamics by p at rest, and K that by q.  A and B are slopes of forward dynamics along x and u, and
-their own slopes along p are mixed second derivatives (`mixed_slopes`).  C and D follow from those and from the Jacobians of nodes.
+where f' is the derivative of inverse dynamics with respect to p at rest, and K that with respect to q. A and B are
+derivatives of forward dynamics along x and u, and their own derivatives along p are mixed second derivatives
+(`mixed_slopes`). C and D follow from those and from the Jacobians of nodes.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ STEP = 0.125
 class AtRest:
     """A configuration at rest about which a system makes small motions, and the inputs and outputs of its linear model.
 
-    settled : whether the modes of q are in static balance.
+    settled : whether the modes of q are in static equilibrium.
     """
 
     q: Array
@@ -48,7 +49,7 @@ class AtRest:
     outputs: Any
 
     def of(self, system: System) -> AtRest:
-        """The same with the modes in the balance of this system."""
+        """The same with the modes in the equilibrium of this system."""
         return replace(self, q=in_balance(system, self.q)) if self.settled else self
 
     def torques(self, system: System) -> Array:
@@ -59,7 +60,7 @@ class AtRest:
         return tau
 
     def model(self, system: System) -> LinearModel:
-        """The linear model of a system in whose balance the modes are."""
+        """The linear model of a system whose modes are in its equilibrium."""
         rest = np.zeros(system.nv)
         return linearize(system, self.q, rest, self.torques(system), self.inputs, self.outputs)
 
@@ -67,7 +68,9 @@ class AtRest:
 def linear_slopes(
     system: System, point: AtRest, number: Number
 ) -> tuple[Array, Array, Array, Array]:
-    """The slopes of A, B, C and D by one number of the model; the modes of `point` are in the balance of the system."""
+    """The derivatives of A, B, C and D with respect to one number of the model; the modes of `point` are in
+    equilibrium.
+    """
     nv = system.nv
     moved = _Moved(system, point, parameters.find(system, number[0]), number[1])
     outputs = channels.checked(system, point.outputs, "outputs", channels.OUTPUTS)
@@ -79,7 +82,7 @@ def linear_slopes(
 
 
 class _Moved:
-    """A state at rest with slopes along x = [dq, dv] and the inputs u, and along p, one number of the model."""
+    """A state at rest with derivatives along x = [dq, dv] and the inputs u, and along p, one number of the model."""
 
     def __init__(self, system: System, point: AtRest, parameter: Parameter, place: tuple[int, ...]):
         self.system, self.parameter, self.place = system, parameter, place
@@ -111,7 +114,7 @@ class _Moved:
         self.tau = Twice.along(point.torques(system), df, torques)
 
     def _held(self, point: AtRest) -> tuple[Array, Array]:
-        """The slopes of q, in the layout of v, and of tau along p."""
+        """The derivatives of q, in the layout of v, and of tau along p."""
         s, rest = self.system, np.zeros(self.system.nv)
         by = derivatives(s, point.q, rest, rest, "inverse_dynamics", by=("q", self.parameter.name))
         force = by.parameters[self.parameter.name][(slice(None), *self.place)]
@@ -138,13 +141,15 @@ class _Moved:
 
     @cached_property
     def wrenches_of_joints(self) -> Twice:
-        """What the joints exert on the bodies, (6 bodies,)."""
+        """The wrenches of the joints on the bodies, (6 bodies,)."""
         given = {"q": self.q, "v": self.v, "vdot": self.vdot}
         return self.mixed("carried_wrenches", given)["wrenches"]
 
     @cached_property
     def changed(self) -> tuple[tuple[list[Channel], list[Channel]], float] | None:
-        """The outputs of the system with a larger and a smaller number, and their distance; None of a number that is zero."""
+        """The outputs of the system with a larger and a smaller number, and their difference; None for a number that is
+        zero.
+        """
         value = np.array(self.parameter.value, dtype=float)
         size = STEP * abs(float(value[self.place]))
         if size == 0.0:
@@ -158,7 +163,7 @@ class _Moved:
         return (ends[0], ends[1]), 2.0 * size
 
     def jacobian(self, channel: Channel) -> Array:
-        """The slope along p of the Jacobian (6, nv) of a node."""
+        """The derivative along p of the Jacobian (6, nv) of a node."""
         given = {"q": (self.q.value, self.q.other[:, None])}
         node = channel.of, channel.node
         i = int(np.ravel_multi_index(self.place, self.parameter.value.shape)) if self.place else 0
@@ -172,12 +177,12 @@ _Slopes = Callable[[_Moved, Channel], Array]
 
 
 def _none(moved: _Moved, channel: Channel) -> Array:
-    """Coordinates, speeds, modes and torques are those of x and u whatever p is."""
+    """Zero: coordinates, speeds, modes and torques are those of x and u, independent of p."""
     return np.zeros((max(channel.components) + 1, moved.directions))
 
 
 def _placed(first: int, of: str) -> _Slopes:
-    """Of J dq and, at rest, J dv: rows 0 to 2 of the Jacobian are angular, 3 to 5 linear."""
+    """Derivatives of J dq and, at rest, J dv: rows 0 to 2 of the Jacobian are angular, 3 to 5 linear."""
 
     def slopes(moved: _Moved, channel: Channel) -> Array:
         return moved.jacobian(channel)[first : first + 3] @ getattr(moved, of)
@@ -195,7 +200,7 @@ def _accelerated(first: int) -> _Slopes:
 
 
 def _deflection(moved: _Moved, channel: Channel) -> Array:
-    """Of gamma eta + 1/2 eta^T B eta, in body axes."""
+    """Derivatives of gamma eta + 1/2 eta^T B eta, in body axes."""
     assert channel.node is not None
     where = moved.system.layout[channel.of].v_modes
     second = moved.system.bodies[channel.of].node_set.shapes[[channel.node]].second
@@ -205,7 +210,7 @@ def _deflection(moved: _Moved, channel: Channel) -> Array:
 
 
 def _recovered(moved: _Moved, channel: Channel) -> Array:
-    """Of strains and section forces, which are linear in the modes."""
+    """Derivatives of strains and section forces, which are linear in the modes."""
     along = moved.dq[moved.system.layout[channel.of].v_modes]
     if moved.parameter.body != channel.of or not moved.changed:
         return _none(moved, channel)

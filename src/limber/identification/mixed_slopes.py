@@ -1,8 +1,8 @@
 """Exact mixed second derivatives of the functions of the state: along many directions, and along one more.
 
-The kernel runs once as plain Python on dual numbers a + b e, e^2 = 0, whose parts are complex.  b has one number for each of the
-many directions.  Imaginary parts are STEP times the slopes along the one direction, as in `control.kernel_slopes`, so that the
-imaginary part of b is the mixed second derivative: nothing is cut off, and nothing cancels.
+The kernel runs once as plain Python on dual numbers a + b e, e^2 = 0, whose parts are complex. b has one number for
+each of the many directions. Imaginary parts are STEP times the derivatives along the one direction, as in
+`control.kernel_slopes`, so the imaginary part of b is the mixed second derivative, without truncation or cancellation.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from limber.identification.readings import BOTH
 
 @dataclass(frozen=True, eq=False)
 class Twice:
-    """A value (size,) with its slopes along d directions and along one more direction, o.
+    """A value (size,) with its derivatives along d directions and along one more direction, o.
 
     slopes : (size, d).
     other : (size,), along o.
-    mixed : (size, d), the slopes of `slopes` along o.
+    mixed : (size, d), the derivatives of `slopes` along o.
     """
 
     value: Array
@@ -55,7 +55,7 @@ class Twice:
 
     @classmethod
     def along(cls, value: Array, slopes: Array, other: Array | None = None) -> Twice:
-        """A value whose slopes do not change along o."""
+        """A value whose derivatives do not change along o."""
         moved = np.zeros(len(value)) if other is None else other
         return cls(value, slopes, moved, np.zeros_like(slopes))
 
@@ -129,7 +129,8 @@ def mixed_slopes(
     node: tuple[str, int | None] | None = None,
     external: Mapping[tuple[str, int | None], Twice] | None = None,
 ) -> dict[str, Twice]:
-    """The outputs of a row of the table, flat, by name; a number of the model, `place` in `parameter`, is part of o."""
+    """The outputs of a row of the table, flat, by name; a number of the model, at `place` in `parameter`, is part of
+    o."""
     d = next(iter(given.values())).slopes.shape[1]
     packed = packed_for(system, row)
     const = _stepped(system, packed, parameter, place)
@@ -144,7 +145,9 @@ def mixed_slopes(
 def _stepped(
     system: System, packed: Packed, parameter: Parameter, place: tuple[int, ...]
 ) -> np.ndarray:
-    """The constants with a step of one number of a parameter; of symmetric matrices that kernels read as a whole, of both."""
+    """The constants with a step in one number of a parameter; for symmetric matrices that kernels read as a whole, in
+    both.
+    """
     shape = parameter.value.shape
     places = {place, place[::-1]} if parameter.quantity in BOTH else {place}
     values: list[Any] = parameter.value.ravel().tolist()

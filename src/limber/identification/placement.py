@@ -1,10 +1,11 @@
-r"""Which sensors tell most about parameters: a choice of a few among candidates.
+r"""Sensor placement: the choice of the few candidates that determine parameters best.
 
-Solves    max over choices of log det F ("D"), or min of trace F^-1 ("A"),    F = sum of the Fisher informations of the chosen
+Solves    max over choices of log det F ("D"), or min of trace F^-1 ("A"),    F = sum of the Fisher informations of the
+chosen
 Given     experiments, and sensors with their noise
-How       one sensor after the other, each the one that helps most, then exchanges of one for another as long as they help
+How       sensors are added one at a time, each the best one, then exchanged one for another as long as that helps
           (Fedorov; Atkinson, Donev & Tobias, Optimum Experimental Designs, 12)
-Cost      one evaluation of all slopes; the choice itself takes milliseconds
+Cost      one evaluation of all derivatives; the choice itself takes milliseconds
 """
 
 from __future__ import annotations
@@ -33,11 +34,11 @@ BETTER = 1e-9
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Placement:
-    """Chosen sensors.  Printing it gives a table.
+    """Chosen sensors. It prints as a table.
 
-    chosen : names, in the order of their choice.
-    expected : what they would tell together.
-    all : what all candidates would tell.
+    chosen : names, in the order in which they were chosen.
+    expected : what they would determine together.
+    all : what all candidates would determine.
     """
 
     chosen: tuple[str, ...]
@@ -69,16 +70,16 @@ def place_sensors(
     criterion: str = "D",
     noise: Mapping[str, Any] | None = None,
 ) -> Placement:
-    """Which `count` of the candidates tell most about parameters in given experiments.
+    """Choose the `count` candidates that determine the parameters best in given experiments.
 
     Parameters
     ----------
-    parameters, noise : as for `lb.identify`.  The search of values does not matter; slopes are taken where it would start.
+    parameters, noise : as for `lb.identify`. No search is made: the sensitivities are evaluated where it would start.
     experiments : as for `expected`.
-    candidates : sensors with names of their own; one with several numbers counts as one.
+    candidates : sensors with distinct names; one with several numbers counts as one.
     count : how many to choose.
-    fixed : sensors that are there in any case.
-    criterion : "D" makes the ellipsoid of the errors small (log det F), "A" the sum of the squares of relative errors.
+    fixed : sensors that are used in any case.
+    criterion : "D" minimizes the volume of the error ellipsoid (log det F), "A" the sum of the squared relative errors.
     """
     given = [fixed] if isinstance(fixed, Sensor) else list(fixed)
     tried = checked(system, candidates, "candidates")
@@ -123,7 +124,7 @@ def place_sensors(
 
 
 def score_of(criterion: Any) -> Any:
-    """The function of slopes that is larger for better experiments."""
+    """The score as a function of the sensitivities; larger is better."""
     if criterion not in ("D", "A"):
         raise ArgumentValueError(f'criterion must be "D" or "A", got {shown(criterion)}.')
     return _d_optimal if criterion == "D" else _a_optimal

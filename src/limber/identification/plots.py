@@ -1,4 +1,4 @@
-"""Pictures of identifications, in the look of all figures (`limber.plotting.style`)."""
+"""Figures of identifications, in the common style (`limber.plotting.style`)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ DRAWN = 24
 
 
 def plot_residuals(found: Identified, width: float | None, path: Any) -> Figure:
-    """Residuals over time, their distribution beside that of the noise, and their autocorrelation."""
+    """Plot residuals over time, their distribution compared with that of the noise, and their autocorrelation."""
     rows = found.residuals[:DRAWN]
     file = None if path is None else target(path)
     with style():
@@ -54,7 +54,7 @@ def plot_residuals(found: Identified, width: float | None, path: Any) -> Figure:
 
 
 def plot_fit(found: Identified, width: float | None, path: Any) -> Figure:
-    """Readings and what the model gives, over time."""
+    """Plot measured and modelled readings over time."""
     rows = found.residuals[:DRAWN]
     file = None if path is None else target(path)
     with style():

@@ -1,6 +1,6 @@
 """The least-squares problem of readings over time.
 
-Unknowns besides numbers of the model are the unknown entries of each start, and the unknown biases.
+The unknowns other than numbers of the model are the unknown entries of each initial state, and the unknown biases.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ from limber.identification.unknowns import Sought, with_numbers
 
 @dataclass(frozen=True, eq=False)
 class Bias:
-    """An unknown constant error of one number of a sensor, in all experiments; `deviation`, `unit` as `Other` has them."""
+    """An unknown constant error of one number of a sensor, in all experiments; `deviation` and `unit` are as in
+    `Other`.
+    """
 
     sensor: str
     column: int
@@ -33,7 +35,7 @@ class Bias:
 
 
 class TimeProblem(Problem):
-    """Residuals of what sensors read in experiments, with slopes along the motion."""
+    """Residuals of sensor readings in experiments, with sensitivities along the motion."""
 
     def __init__(
         self,
@@ -60,7 +62,7 @@ class TimeProblem(Problem):
         super().__init__(system, unknowns, list(_channels(plans, sensors)), noise, others)
 
     def until(self, part: float) -> TimeProblem:
-        """The problem with a part of each experiment, from its start on; noise is shared."""
+        """The problem with only the first part of each experiment; noise is shared."""
         if part == 1.0:
             return self
         plans = []
@@ -102,7 +104,7 @@ class TimeProblem(Problem):
         return values, slopes
 
     def _run(self, p: int, system: System, z: Array) -> Run:
-        """The run of an experiment with its unknown start."""
+        """The run of an experiment with its unknown initial state."""
         run, nv = self.plans[p].run, system.nv
         if not len(self._starts[p]):
             return run

@@ -1,8 +1,8 @@
-"""What sensors read along a motion, exactly, with slopes by the unknowns.
+"""Exact sensor readings along a motion, with derivatives with respect to the unknowns.
 
-Each sensor of `limber.control` that is a function of the motion has one entry here: its clean reading, of which `Sensor.reader`
-gives one instant at a time, for all times at once and with slopes.  Slopes come from the kernels by complex steps
-(`control.kernel_slopes`).
+Each sensor of `limber.control` that is a function of the motion has one entry here: its reading without noise, which
+`Sensor.reader` gives for one instant, for all times at once and with derivatives. The derivatives come from the kernels
+by complex steps (`control.kernel_slopes`).
 """
 
 from __future__ import annotations
@@ -35,13 +35,15 @@ BOTH = ("stiffness", "damping")
 
 
 def reading(sensor: Sensor, motion: Motion) -> Moving:
-    """The clean reading (n, width) of a sensor along a motion, its constant bias included, and its slopes (n, width, d)."""
+    """The reading (n, width) of a sensor along a motion, without noise but with its constant bias, and its derivatives
+    (n, width, d).
+    """
     value, slopes = _KINDS[type(sensor)](sensor, motion)
     return value + sensor.bias, slopes
 
 
 def checked(system: System, sensors: Any, argument: str = "sensors") -> list[Sensor]:
-    """The sensors that were given; their names must differ, and all must be functions of the motion."""
+    """Check the given sensors: their names must differ, and all must be functions of the motion."""
     given = [sensors] if isinstance(sensors, Sensor) else sensors
     if not isinstance(given, Sequence) or not given:
         raise ArgumentTypeError(
@@ -63,7 +65,7 @@ def checked(system: System, sensors: Any, argument: str = "sensors") -> list[Sen
 
 
 def deviations(sensor: Sensor, width: int) -> Array:
-    """The standard deviation of one reading as the sensor has it: noise and quantization; zero where it has none."""
+    """The standard deviation of one reading according to the sensor: noise and quantization; zero if it has none."""
     variance = (
         sensor.noise_density**2 * sensor.rate + sensor.noise**2 + sensor.quantization**2 / 12.0
     )
@@ -162,7 +164,9 @@ def _in_axes(sensor: Any, axes: Moving, vector: Moving) -> Moving:
 def _along(
     motion: Motion, row: str, inputs: Sequence[str], node: tuple[str, int | None] | None = None
 ) -> dict[str, Moving]:
-    """The outputs of a row of the table along a motion, with their slopes: along the state, and by numbers of the model."""
+    """The outputs of a row of the table along a motion, with their derivatives with respect to the state and numbers of
+    the model.
+    """
     s, d = motion.system, motion.dq.shape[-1]
     states = {
         "q": (motion.q, motion.dq),

@@ -1,6 +1,7 @@
-r"""`regression`: inertias and joint numbers of rigid arms from measured torques, by linear least squares.
+r"""`regression`: inertias and joint parameters of rigid arms from measured torques, by linear least squares.
 
-Solves    min over b of sum |tau - tau(model) - Y_b (b - b(model))|^2 / noise^2,    b the base parameters (`base_parameters`)
+Solves    min over b of sum |tau - tau(model) - Y_b (b - b(model))|^2 / noise^2,    b the base parameters
+(`base_parameters`)
 """
 
 from __future__ import annotations
@@ -41,19 +42,20 @@ POSSIBLE = 1e-9
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Regression:
-    """Base parameters of a rigid system from torques, and a system that has them.  Printing it gives a table.
+    """Base parameters of a rigid system from torques, and a system that has them. It prints as a table.
 
-    names : the base parameters, each a sum of numbers of bodies and joints in words.  Numbers of a body are its mass, its first
-        moments mx, my, mz (mass times com) and its inertia Ixx, ..., Izz about the origin of its frame.
-    values, standard_errors, model : {name: ...}; `model` is what the system that was given has.
+    names : the base parameters, each a sum of numbers of bodies and joints in words. The numbers of a body are its
+        mass, its first moments mx, my, mz (mass times com) and its inertia Ixx, ..., Izz about the origin of its frame.
+    values, standard_errors, model : {name: ...}; `model` has the values of the given system.
     covariance : (n, n) of the values.
     combinations : {name: {number: weight}}, the sums.
     unseen : the numbers on which torques do not depend in any motion.
-    numbers : {number: value}, one set of numbers that has these base parameters.  Torques do not tell them one by one.
-    impossible : the bodies whose numbers in `numbers` belong to no distribution of mass.
-    residuals : (n, nv) what is left of the torques.
+    numbers : {number: value}, one set of numbers with these base parameters. Torques do not determine them
+        individually.
+    impossible : the bodies whose values in `numbers` belong to no mass distribution.
+    residuals : (n, nv), the residuals of the torques.
     noise : (nv,) standard deviations of the torques, as given or as estimated.
-    warnings : what is doubtful, in words.
+    warnings : doubtful results, in words.
     """
 
     names: tuple[str, ...]
@@ -113,27 +115,28 @@ def regression(
     noise: ArrayLike | None = None,
     consistent: bool = False,
 ) -> Regression:
-    """Inertias of bodies and numbers of joints of a rigid system from measured motions and torques, by linear least squares.
+    """Estimate inertias and joint parameters of a rigid system from measured motions and torques, by linear least
+    squares.
 
-    Inverse dynamics is linear in these numbers, so that there is nothing to start from and nothing to search: this is a quick
-    start for `lb.identify`.  Torques tell certain sums of numbers only, the base parameters, which the result says in words.
-    Errors of the torques are taken as white noise; those of q, v and vdot, which come from differences of encoders, are not
-    accounted for, so that vdot should be filtered, and standard errors are lower bounds.
+    Inverse dynamics is linear in these numbers, so there is no initial guess and no search: use it as a quick start for
+    `lb.identify`. Torques determine only certain sums of numbers, the base parameters, which the result names in words.
+    Errors of the torques are treated as white noise. Errors of q, v and vdot, which come from differentiated encoder
+    readings, are not accounted for, so vdot should be filtered, and the standard errors are lower bounds.
 
     Parameters
     ----------
-    system : an open system of rigid bodies.  Numbers that are not sought stay as it has them.
+    system : an open system of rigid bodies. Numbers that are not estimated keep its values.
     q, v, vdot, tau : (n, nq), (n, nv), (n, nv), (n, nv), measured at n times.
-    bodies : names of the bodies whose inertias are sought; all unless given.
-    joints : which numbers of joints are sought, of armature, damping, friction and stiffness, in all joints that were made with
-        them, be they zero.
+    bodies : names of the bodies whose inertias are estimated; all by default.
+    joints : which joint parameters to estimate, of armature, damping, friction and stiffness, in all joints that were
+        made with them, even if they are zero.
     external : {("body", node): (n, 6)}, measured wrenches, as for `lb.inverse_dynamics`.
-    noise : standard deviation of the torques, one number or (nv,); estimated from the residuals unless given.
-    consistent : whether all bodies of the result must be possible ones, with a mass greater than zero and an inertia that some
-        distribution of mass has, and all numbers of joints not below zero.  Numbers that torques do not tell stay near those of
-        the system.  Otherwise, the numbers that do not lead a base parameter are those of the system.
+    noise : standard deviation of the torques, one number or (nv,); by default estimated from the residuals.
+    consistent : whether the result must be physically possible: bodies with positive mass and an inertia that some mass
+        distribution has, and joint parameters that are not negative. Numbers that torques do not determine stay near
+        those of the system. Otherwise, the numbers that do not lead a base parameter keep the values of the system.
 
-    A ModelWarning tells of base parameters that the motion did not excite, and of impossible bodies.
+    A ModelWarning names base parameters that the motion did not excite, and impossible bodies.
     """
     check_system(system)
     _refuse(system)
@@ -231,7 +234,7 @@ def _solved(
 ) -> tuple[Array, Array, Array, Array]:
     """The best change of the base parameters, the residuals, the noise (nv,) and the weighted columns.
 
-    least : the least noise, which torques without any have from rounding.
+    least : the smallest noise, which exact torques have from rounding.
     """
     nv, count = Y.shape[1:]
     sigma = np.ones(nv) if known is None else known
@@ -251,7 +254,7 @@ def _solved(
 
 
 def _impossible(sought: list[Number], values: Array) -> tuple[str, ...]:
-    """The bodies whose ten numbers belong to no distribution of mass."""
+    """The bodies whose ten numbers belong to no mass distribution."""
     found: dict[str, Array] = {}
     for one, x in zip(sought, values):
         if one.parameter is None:

@@ -1,12 +1,14 @@
-r"""Motions of a system with their slopes by unknown numbers: the variational equations along a simulated motion.
+r"""Motions of a system with their derivatives with respect to unknowns: the variational equations along a simulated
+motion.
 
 Solves    udd = C(t) u + E(t) ud + B(t),    C = dvdot/dq + dvdot/dv W - Wdot,  E = dvdot/dv - W,  B = dvdot/dp
           u = dq along `lb.integrate`;  dv = ud + W u, with W = w x for speeds w that are not rates of coordinates
-Given     what acts on the system, the numbers of the model and the directions of the initial state that are unknown
-Computes  q, v, vdot at the wanted times, and their slopes
-How       `simulate` gives the states at the Gauss points of every interval; `derivatives` gives C, E and B there, all at once
+Given     the loads on the system, the unknown numbers of the model and the unknown directions of the initial state
+Computes  q, v, vdot at the required times, and their derivatives
+How       `simulate` gives the states at the Gauss points of every interval; `derivatives` gives C, E and B there, all
+at once
           and exact to rounding; Gauss collocation, of order six to sixteen, gives u and ud at the ends of the intervals.
-          With friction, stops or strong dampers, the points are those of Radau, and intervals are halved as they need it
+          With friction, stops or strong dampers, Radau points are used, and intervals are halved as needed
 Cost      of an interval with s Gauss points: s evaluations of `derivatives`, and s nv linear equations
 """
 
@@ -48,13 +50,13 @@ SAME = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """What acts on a system in one experiment, and how it starts.
+    """The loads on a system in one experiment, and its initial state.
 
-    t : (n,) the times at which the motion is wanted.
-    t0 : the time of the start.
-    q0, v0 : the start; with `settled`, the modes are in static balance there, with the joints as they are in q0.
-    starts : (2 nv, k) the directions [dq, dv] of the start along which slopes are wanted.
-    torque, external, motion : as `simulate` takes them; none depends on the state.
+    t : (n,) the times at which the motion is needed.
+    t0 : the initial time.
+    q0, v0 : the initial state; with `settled`, the modes are in static equilibrium there, with the joints as in q0.
+    starts : (2 nv, k) the directions [dq, dv] of the initial state along which derivatives are needed.
+    torque, external, motion : in the form that `simulate` accepts; none depends on the state.
     """
 
     t: Array
@@ -76,15 +78,15 @@ class Run:
         return found or None
 
     def corners(self) -> Array:
-        """The times at which what acts on the system jumps or bends."""
+        """The times at which the loads jump or have a kink."""
         return self._times(Table.corners)
 
     def knots(self) -> Array:
-        """The times at which some derivative of what acts on the system jumps: corners, and the rows of tables."""
+        """The times at which some derivative of the loads jumps: corners, and the rows of tables."""
         return self._times(lambda table: table.t)
 
     def _times(self, of_table: Callable[[Table], Array]) -> Array:
-        """Times within the run that tables and the breaks of prescribed motions give."""
+        """Times within the run from tables and from the breaks of prescribed motions."""
         given = [self.torque, *(self.external or {}).values(), *(self.motion or {}).values()]
         found = [of_table(x) if isinstance(x, Table) else getattr(x, "breaks", ()) for x in given]
         times = np.concatenate([np.zeros(0), *(np.asarray(x, dtype=float) for x in found)])
@@ -93,10 +95,11 @@ class Run:
 
 @dataclass(frozen=True, eq=False)
 class Motion:
-    """A motion (n, ...) and its slopes (n, nv, d) by d unknowns, first numbers of the model and then the start.
+    """A motion (n, ...) and its derivatives (n, nv, d) with respect to d unknowns, first numbers of the model and then
+    the initial state.
 
-    q : its slopes dq are in the tangent space, the layout of v.
-    numbers : the numbers of the model that belong to the first of the d unknowns.
+    q : its derivatives dq are in the tangent space, which has the layout of v.
+    numbers : the numbers of the model that are the first of the d unknowns.
     """
 
     system: System
@@ -112,7 +115,7 @@ class Motion:
 
 
 def simulated(system: System, run: Run, times: Array) -> Result:
-    """The motion itself at times, of which the last is the end; a run that is settled must have been `balanced`."""
+    """The motion itself at times, of which the last is the end; a settled run must have been `balanced`."""
     return simulate(
         system, float(times[-1]), t0=run.t0, t_eval=times, q0=run.q0, v0=run.v0, torque=run.torque, external=run.external,
         motion=run.motion, rtol=run.rtol, atol=run.atol, progress=False,
@@ -120,12 +123,12 @@ def simulated(system: System, run: Run, times: Array) -> Result:
 
 
 def balanced(system: System, run: Run) -> Run:
-    """The run with its modes in static balance at the start, if it is settled."""
+    """The run with its modes in static equilibrium at the start, if it is settled."""
     return replace(run, q0=in_balance(system, run.q0, run.loads())) if run.settled else run
 
 
 def in_balance(system: System, q: Array, loads: dict[tuple, Any] | None = None) -> Array:
-    """q with its modes in static balance and its joints as they are: Newton's method, from the modes of q."""
+    """q with its modes in static equilibrium and its joints unchanged, by Newton's method from the modes of q."""
     modes = modes_of(system)
     if not len(modes):
         return q
@@ -150,7 +153,7 @@ def modes_of(system: System) -> np.ndarray:
 
 
 def moving(system: System, run: Run, numbers: Sequence[Number]) -> Motion:
-    """The motion at the times of a run with its slopes."""
+    """The motion at the times of a run with its derivatives."""
     run = balanced(system, run)
     nv = system.nv
     ends, stages = _intervals(system, run)
@@ -175,7 +178,7 @@ def moving(system: System, run: Run, numbers: Sequence[Number]) -> Motion:
 def _followed(
     system: System, run: Run, numbers: Sequence[Number], ends: Array, stages: int, X: Array
 ) -> Array:
-    """[u, ud] (m, 2 nv, d) at the ends of intervals, from those at the first, along a motion that is smooth."""
+    """[u, ud] (m, 2 nv, d) at the ends of intervals, from those at the first, along a smooth motion."""
     points = gauss(stages)
     inside = (ends[:-1, None] + np.diff(ends)[:, None] * points.c).ravel()
     result = simulated(system, run, np.append(inside, ends[-1]))
@@ -198,7 +201,7 @@ def _followed(
 def _slopes_at(
     system: System, run: Run, numbers: Sequence[Number], times: Array
 ) -> Iterator[tuple[Array, Array, Array]]:
-    """C, E and B at times (m, s), for some of the m after the others; the motion does not depend on where it is asked for."""
+    """C, E and B at times (m, s), computed in portions of the m; the motion does not depend on the times requested."""
     stages = times.shape[1]
     every, place = np.unique(np.append(times, run.t[-1]), return_inverse=True)
     result, count = simulated(system, run, every), max(1, ROWS // stages) * stages
@@ -207,7 +210,7 @@ def _slopes_at(
 
 
 def _abrupt(system: System, run: Run, longest: float, stages: int) -> bool:
-    """Whether slopes may change within much less than an interval: by friction, at stops, and by strong dampers."""
+    """Whether derivatives may change within much less than an interval, due to friction, stops or strong dampers."""
     joints = [joint.physics for joint in system.joints.values()]
     if any(x.options & FRICTION or x.stop_stiffness.any() for x in joints):
         return True
@@ -215,10 +218,10 @@ def _abrupt(system: System, run: Run, longest: float, stages: int) -> bool:
 
 
 def _intervals(system: System, run: Run) -> tuple[Array, int]:
-    """The ends of the intervals, and the Gauss points of each, such that there are fewest in all.
+    """The ends of the intervals, and the Gauss points of each, chosen so that the total is smallest.
 
-    Ends are the times of the run, the corners of what acts, and more as the frequencies ask for.  All rows of tables are ends
-    unless these are more than the intervals without them, as with torques recorded at a high rate.
+    Ends are the times of the run, the corners of the loads, and more as the frequencies require. All rows of tables are
+    ends, unless they outnumber the intervals without them, as with torques recorded at a high rate.
     """
     fastest = _fastest(system, run)
     ends, stages = _parted(system, _marks(run, run.corners()), fastest)
@@ -229,14 +232,16 @@ def _intervals(system: System, run: Run) -> tuple[Array, int]:
 
 
 def _marks(run: Run, inner: Array) -> Array:
-    """The start and the times of a run, and inner times; those that nearly coincide are one, times of the run stay."""
+    """The initial time and the times of a run, and inner times; nearly coincident ones are merged, and times of the run
+    stay.
+    """
     marks = np.unique(np.concatenate([[run.t0], run.t, inner]))
     near = np.flatnonzero(np.diff(marks) <= SAME * (marks[-1] - run.t0))
     return np.delete(marks, [k if marks[k] not in run.t else k + 1 for k in near])
 
 
 def _parted(system: System, marks: Array, fastest: float) -> tuple[Array, int]:
-    """The ends of intervals that are short enough for the highest frequency, and the Gauss points of each."""
+    """The ends of intervals short enough for the highest frequency, and the Gauss points of each."""
     turned = fastest * np.diff(marks)
     parts = {s: np.maximum(1, np.ceil(turned / z)).astype(int) for s, z in INTERVALS.items()}
     small = [s for s in parts if s <= USUAL or s * system.nv <= EQUATIONS]
@@ -248,7 +253,7 @@ def _parted(system: System, marks: Array, fastest: float) -> tuple[Array, int]:
 
 
 def refuse_too_fast(system: System, run: Run) -> None:
-    """Raise an error if a run has more oscillations than its slopes can be computed for."""
+    """Raise an error if a run has more oscillations than its derivatives can be computed for."""
     fastest, lasts = _fastest(system, run), float(run.t[-1]) - run.t0
     if not fastest * lasts <= MOST:
         raise DynamicsError(
@@ -258,12 +263,12 @@ def refuse_too_fast(system: System, run: Run) -> None:
 
 
 def _fastest(system: System, run: Run) -> float:
-    """The highest frequency of small motions about the start, driven joints held."""
+    """The highest frequency of small motions about the initial state, with driven joints held."""
     return float(np.abs(_rates(system, run).imag).max(initial=0.0))
 
 
 def _rates(system: System, run: Run) -> np.ndarray:
-    """The eigenvalues of small motions about the start, driven joints held."""
+    """The eigenvalues of small motions about the initial state, with driven joints held."""
     rest = np.zeros(system.nv)
     by = derivatives(system, run.q0, run.v0, rest, "inverse_dynamics")
     free = _free(system, run.motion or ())
@@ -291,7 +296,9 @@ def _turned(system: System, v: Array) -> Array:
 
 
 def _accelerations(result: Result, numbers: Sequence[Number]) -> tuple[Array, Array, Array, Array]:
-    """The slopes of vdot by q and v (n, nv, nv) and by numbers (n, nv, len(numbers)), and vdot, at the rows of a result."""
+    """The derivatives of vdot with respect to q and v (n, nv, nv) and to numbers (n, nv, len(numbers)), and vdot, at
+    the rows of a result.
+    """
     s, nv = result.system, result.system.nv
     names = tuple(dict.fromkeys(name for name, _ in numbers))
     external: Any = dict(result.external) or None
@@ -333,7 +340,9 @@ def _second_order(
 
 
 def _reached(C: Array, E: Array, B: Array, u: Array, ud: Array) -> np.ndarray:
-    """The freedoms that move: the others start from zero, and nothing drives them, such as modes across a motion in a plane."""
+    """The degrees of freedom that move; the others start from zero and nothing drives them, such as modes perpendicular
+    to a planar motion.
+    """
     moves = (u != 0.0).any(axis=1) | (ud != 0.0).any(axis=1) | (B != 0.0).any(axis=(0, 1, 3))
     coupled = (C != 0.0).any(axis=(0, 1)) | (E != 0.0).any(axis=(0, 1))
     while True:
@@ -344,7 +353,8 @@ def _reached(C: Array, E: Array, B: Array, u: Array, ud: Array) -> np.ndarray:
 
 
 def _start(system: System, run: Run, numbers: Sequence[Number]) -> Array:
-    """X at the start: the unit directions of what is unknown of it; modes in static balance follow the joints and numbers."""
+    """X at the start: the unit directions of its unknowns; modes in static equilibrium follow the joints and
+    numbers."""
     nv, count = system.nv, len(numbers)
     X = np.zeros((2 * nv, count + run.starts.shape[1]))
     X[:, count:] = run.starts

@@ -1,4 +1,4 @@
-"""The solution of a least-squares problem of identification, and what it tells."""
+"""The solution of a least-squares problem of identification, and its diagnostics."""
 
 from __future__ import annotations
 
@@ -45,15 +45,15 @@ def solved(
     started: float,
     owner: str,
 ) -> Identified:
-    """The solution of a problem, with warnings of what is doubtful.
+    """Solve a problem, and warn of doubtful results.
 
     Parameters
     ----------
-    estimated : whose noise is estimated from the residuals.
-    parts : of the experiments, fitted one after the other.
-    most : evaluations in one search.
-    started : the time of the clock at the start.
-    owner : who asks, for warnings.
+    estimated : the sensors whose noise is estimated from the residuals.
+    parts : fractions of the experiments, fitted in sequence.
+    most : largest number of evaluations in one search.
+    started : the clock time at the start.
+    owner : the caller, for warnings.
     """
     if problem.readings < problem.size:
         raise ArgumentValueError(
@@ -78,7 +78,7 @@ def solved(
 def _searched(
     problem: Problem, z: Array, estimated: Sequence[str], most: int
 ) -> tuple[Array, Any, int]:
-    """The best z from another one on, the last search, and the evaluations of the model."""
+    """The best z from a starting point, the last search, and the number of evaluations of the model."""
     for name in estimated:  # in the first search, each sensor counts by the size of its signal
         problem.noise[name] = _signal(problem, name)
     z, evaluations = _others_first(problem, z, most)
@@ -104,9 +104,10 @@ def _searched(
 
 
 def _others_first(problem: Problem, z: Array, most: int) -> tuple[Array, int]:
-    """z with the best starts and biases for the parameters that it has, and the evaluations of the model.
+    """z with the best initial states and biases for its parameters, and the number of evaluations of the model.
 
-    Nothing is known of these, so that a search of everything at once would move the parameters far to make up for them.
+    Nothing is known about these, so a search of everything at once would move the parameters far to compensate for
+    them.
     """
     n = len(problem.unknowns)
     if not problem.others:
@@ -124,7 +125,7 @@ def _others_first(problem: Problem, z: Array, most: int) -> tuple[Array, int]:
 
 
 def _refuse_bad_start(problem: Problem, z: Array) -> None:
-    """Say why the model cannot move with the numbers that the search starts from."""
+    """Raise an error that says why the model cannot be simulated with the initial guess."""
     if not np.isfinite(problem.residuals(z)).all():
         problem.modelled(z)  # raises what is wrong
         raise DynamicsError("identify: the model has readings that are not finite at the start of the search.")  # fmt: skip
@@ -140,7 +141,7 @@ def _columns(problem: Problem, name: str) -> dict[int, list[int]]:
 
 
 def _signal(problem: Problem, name: str) -> Array:
-    """The sizes of the signals of a sensor; one for numbers without any."""
+    """The magnitudes of the signals of a sensor; one for numbers without any."""
     level = np.ones(len(problem.noise[name]))
     for column, channels in _columns(problem, name).items():
         y = np.concatenate([problem.channels[k].y for k in channels])
@@ -149,7 +150,7 @@ def _signal(problem: Problem, name: str) -> Array:
 
 
 def _estimated(problem: Problem, residuals: Array, name: str) -> Array:
-    """The noise of a sensor from its residuals; each unknown takes its share of them."""
+    """The noise of a sensor from its residuals, corrected for the number of unknowns."""
     ends = np.cumsum([len(c.y) for c in problem.channels])
     level = problem.noise[name].copy()
     share = 1.0 - problem.size / problem.readings
@@ -220,7 +221,7 @@ def _found(
 
 
 def _relative(problem: Problem, z: Array) -> Array:
-    """How much of z is a change of each number by all of its value; one of z for numbers near zero."""
+    """The change of z for a change of each number by its full value; one for numbers near zero."""
     found = np.ones(len(problem.unknowns))
     for i, (one, value) in enumerate(zip(problem.unknowns, problem.values(z))):
         if not one.log and abs(value) > SMALL * one.unit:
@@ -244,7 +245,7 @@ def _doubts(
     chi_square: float,
     freedom: int,
 ) -> list[str]:
-    """What is doubtful about the result, in words."""
+    """Doubtful results, in words."""
     found = []
     if search.status == 0:
         found.append(

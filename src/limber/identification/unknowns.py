@@ -1,6 +1,7 @@
-"""What is to be identified: numbers of the model with starts, bounds and priors, in scaled variables.
+"""The unknowns of an identification: numbers of the model with initial guesses, bounds and priors, in scaled variables.
 
-A positive number p, such as a mass or a stiffness, is sought as z = log(p / start), every other one as z = (p - start) / scale.
+A positive number p, such as a mass or a stiffness, is estimated as z = log(p / start), every other one as z = (p -
+start) / scale.
 """
 
 from __future__ import annotations
@@ -35,12 +36,12 @@ _WITH_PLACE = re.compile(r"^(?P<name>.+)\[(?P<place>\d+(?:\s*,\s*\d+)*)\]$")
 
 @dataclass(frozen=True)
 class Unknown:
-    """How a parameter is sought.
+    """How a parameter is estimated.
 
-    start : the value to start from; that of the system unless given.
+    start : the initial guess; by default the value of the system.
     bounds : (lowest, highest); None for none.
-    prior : (mean, standard deviation), what was known of it before, as a Gaussian distribution.
-    scale : "log" for numbers greater than zero, "linear" for all; as the kind of the parameter suggests unless given.
+    prior : (mean, standard deviation), prior knowledge as a Gaussian distribution.
+    scale : "log" for positive numbers, "linear" for all; by default chosen by the kind of the parameter.
     """
 
     start: float | None = None
@@ -53,13 +54,13 @@ class Unknown:
 class Sought:
     """One unknown number of the model.
 
-    name : as results show it, such as "tool.com[0]".
+    name : as shown in results, such as "tool.com[0]".
     number : its parameter and its place.
-    start : where the search begins.
+    start : the initial guess.
     low, high : bounds of the number, infinite for none.
     prior : (mean, standard deviation), or None.
     log : whether z is a logarithm.
-    unit : how much of the number is one of z at the start.
+    unit : the change of the number per unit of z at the start.
     """
 
     name: str
@@ -76,11 +77,11 @@ class Sought:
         return self.start * math.exp(z) if self.log else self.start + self.unit * z
 
     def slope(self, z: float) -> float:
-        """Its slope by z."""
+        """Its derivative with respect to z."""
         return self.value(z) if self.log else self.unit
 
     def scaled(self, value: float) -> float:
-        """z at a number."""
+        """z for a value of the number."""
         if not self.log:
             return (value - self.start) / self.unit
         return math.log(value / self.start) if value > 0.0 else -math.inf
@@ -92,7 +93,7 @@ class Sought:
 
 
 def sought(system: System, given: Any) -> list[Sought]:
-    """The unknown numbers that `parameters` of `identify` names."""
+    """The unknown numbers named by `parameters` of `identify`."""
     if isinstance(given, str):
         given = [given]
     if not isinstance(given, Mapping | Iterable):

@@ -1,8 +1,9 @@
-"""Whether residuals are white noise: autocorrelation, and the test of Ljung and Box (1978).
+"""Tests whether residuals are white noise: autocorrelation, and the test of Ljung and Box (1978).
 
     Q = n (n + 2) sum_k r_k^2 / (n - k),    k = 1 .. m
 
-has nearly the distribution chi^2 with m freedoms if the residuals are white; of few residuals, large values are more frequent.
+is approximately chi^2 distributed with m degrees of freedom if the residuals are white; with few residuals, large
+values are more frequent.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ LAGS, EACH = 10, 10
 
 
 def autocorrelation(x: Array, lags: int) -> Array:
-    """(lags + 1,): the correlation of x with itself, of 1 at lag 0."""
+    """(lags + 1,): the autocorrelation of x, normalized to 1 at lag 0."""
     x = x - x.mean()
     power = float(x @ x)
     if power == 0.0:
@@ -26,7 +27,7 @@ def autocorrelation(x: Array, lags: int) -> Array:
 
 
 def probability_of_white(x: Array) -> float:
-    """The probability that white noise is at least as correlated as x; 1 for too few numbers."""
+    """The probability that white noise is at least as correlated as x; 1 if there are too few numbers."""
     n = len(x)
     m = min(LAGS, n // EACH)
     if m < 1:

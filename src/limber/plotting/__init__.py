@@ -1,7 +1,6 @@
-"""Pictures by Matplotlib, which is imported when a picture is made: `plot`, `mode_shapes`, `plot_body`, `picture`,
-`animate`.
+"""Matplotlib figures: `plot`, `mode_shapes`, `plot_body`, `picture`, `animate`. Matplotlib is imported on first use.
 
-Figures are made without pyplot: nothing opens a window, and they work in scripts, servers and notebooks.
+Figures are made without pyplot: no window opens, and they work in scripts, servers and notebooks.
 """
 
 from limber.plotting.animate import animate

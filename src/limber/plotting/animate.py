@@ -1,4 +1,4 @@
-"""`animate`: a result as a moving picture."""
+"""`animate`: a result as an animation."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ def animate(
     Parameters
     ----------
     result : a Result with at least two rows; states between them are interpolated.
-    path : the file, .gif, or .mp4, which the program ffmpeg writes: that of the machine, or of the package
+    path : the file, .gif, or .mp4, which needs the program ffmpeg: that of the machine, or of the package
         imageio-ffmpeg.
     scale : of the deformation; 1 is true.
-    fps : frames per second, at most 50 in a GIF and 120 in an MP4; of a GIF, the nearest that it can have is taken (whole
-        hundredths of a second a frame).
-    speed : of the picture against real time: 0.5 takes twice as long as the motion.
-    view : "auto" (the world plane in which it moves, or space), "xy", "xz", "yz" or "3d".
-    width : inches, times `dpi` pixels.
+    fps : frames per second, at most 50 in a GIF and 120 in an MP4; for a GIF, the nearest possible value is used (a
+        frame lasts whole hundredths of a second).
+    speed : relative to real time: 0.5 takes twice as long as the motion.
+    view : "auto" (the world plane of the motion, or space), "xy", "xz", "yz" or "3d".
+    width : inches; the image has width times `dpi` pixels.
     dpi : pixels per inch.
-    title : above the picture; the name of the system unless given.
+    title : above the picture; by default the name of the system.
     """
     file = target(path, ("gif", "mp4"))
     result = pictured("animate", result, 2, "nothing moves in fewer than two rows")
@@ -67,7 +67,7 @@ def animate(
 
 
 def frame_times(start: float, end: float, fps: float, speed: float) -> tuple[Array, int]:
-    """The times of the frames of a GIF, and how long each is shown, in hundredths of a second."""
+    """The times of the frames of a GIF, and the duration of each, in hundredths of a second."""
     rate = number("fps", fps, above=0.0)
     if rate > 50.0:
         raise ArgumentValueError(f"fps must be at most 50 in a GIF, got {rate:g}.")
@@ -76,7 +76,7 @@ def frame_times(start: float, end: float, fps: float, speed: float) -> tuple[Arr
 
 
 def film_times(start: float, end: float, fps: float, speed: float) -> Array:
-    """The times of the frames of a film."""
+    """The times of the frames of a video."""
     rate = number("fps", fps, above=0.0)
     if rate > 120.0:
         raise ArgumentValueError(f"fps must be at most 120 in an MP4, got {rate:g}.")

@@ -43,14 +43,14 @@ def plot_body(
     width: float = PAGE,
     path: Any = None,
 ) -> Figure:
-    """A figure of a report: mode shapes, modal assurance, effective masses and static deflections.
+    """Plot a report on a body: mode shapes, modal assurance, effective masses and static deflections.
 
     Parameters
     ----------
     report : of a body, from `body.report()`.
     count : how many modes are drawn, from the lowest; 0 for none.
     amplitude, view : of the mode shapes, as in `mode_shapes`.
-    title : above the figure; the name of the body unless given.
+    title : above the figure; by default the name of the body.
     width : inches.
     path : also write the figure to this file, .png, .svg or .pdf.
     """
@@ -91,7 +91,7 @@ def mode_figure(
     amplitude: float = 0.12,
     view: str = "auto",
 ) -> None:
-    """Draw the lowest modes of the body, its frame held, in a figure so many inches wide."""
+    """Draw the lowest modes of the body, with its frame held, in a figure of this width in inches."""
     system = held_body(report)
     found = modes(system)
     which = np.flatnonzero(found.omega > 0.0)[:count]
@@ -101,14 +101,14 @@ def mode_figure(
 
 
 def held_body(report: BodyReport) -> System:
-    """The body alone, its frame held."""
+    """The body alone, with its frame held."""
     assembly = Assembly(report.name or "body")
     assembly.attach(report.name or "body", report.body, Fixed())
     return assembly.build()
 
 
 def panels_of(report: BodyReport) -> list[Draw]:
-    """What there is to draw beside mode shapes."""
+    """The panels next to the mode shapes."""
     panels: list[Draw] = [effective_masses]
     if report.comparison is not None:
         panels.insert(0, assurance)
@@ -136,7 +136,7 @@ def assurance(report: BodyReport, axes: Any) -> None:
 
 
 def effective_masses(report: BodyReport, axes: Any) -> None:
-    """Bars of effective mass for every direction, mode upon mode, and a mark at the most that there can be."""
+    """Stacked bars of the effective mass of each mode in every direction, and a mark at the largest possible value."""
     parts = np.nan_to_num(report.parts)
     left = np.zeros(len(DIRECTIONS))
     for i, part in enumerate(parts):
@@ -164,7 +164,7 @@ def effective_masses(report: BodyReport, axes: Any) -> None:
 
 
 def static_deflections(report: BodyReport, axes: Any) -> None:
-    """Bars of what the body lacks of static deflections; many loads are thinned to the worst."""
+    """Bars of the static deflection that the body lacks; of many loads, the worst are shown."""
     loads = sorted(report.static, key=lambda s: -s.error)[:BARS]
     loads = [s for s in report.static if s in loads]
     several = len({s.node for s in loads}) > 1

@@ -1,4 +1,4 @@
-"""Pictures of natural modes: the system bent in each of them."""
+"""Pictures of natural modes: the system deformed in each of them."""
 
 from __future__ import annotations
 
@@ -53,27 +53,27 @@ def mode_shapes(
     columns: int = 1,
     path: Any = None,
 ) -> Figure:
-    """The system in its natural modes about q, at rest or in a steady motion, each with its frequency in Hz.
+    """Plot the natural modes of a system about q, at rest or in a steady motion, each with its frequency in Hz.
 
     Parameters
     ----------
-    q : the configuration; neutral unless given.
+    q : the configuration; neutral by default.
     v, external : speeds of a steady motion, and external forces, as in `modes`.
     locked : names of bodies whose joints do not move, as in `modes`.
-    count : how many modes, by rising frequency; those without a frequency (rigid motions, unstable
-        directions) are passed over.  They keep the numbers that they have in the table of `modes`.
-    amplitude : of the largest displacement, as a part of the size of the system; a body that twists is not
-        turned further than 1 rad.
+    count : the number of modes, by increasing frequency; those without a frequency (rigid motions, unstable directions)
+        are skipped. The modes keep the numbers that they have in the table of `modes`.
+    amplitude : the largest displacement, as a fraction of the size of the system; a body that twists is not rotated by
+        more than 1 rad.
     view : "auto" (the world plane in which the mode moves, or space), "xy", "xz", "yz" or "3d".
     title : above the figure.
     width, panel_height : inches.
     columns : modes side by side.
     path : also write the figure to this file, .png, .svg or .pdf.
 
-    Displacements are those of the small motion, enlarged in proportion; grey is the configuration itself.
-    Bars across a body show how it twists.  Surfaces are bright where they move most.  Squares are the mass centres of
-    rigid bodies; their sides grow with the cube root of the mass.  Bodies known by their nodes alone, as superelements
-    and those of SID files, are dots at the nodes, with thin lines between neighbours.
+    Displacements are those of the small motion, scaled up; the configuration itself is grey. Bars across a body show
+    its twist. Surfaces are bright where they move most. Squares mark the centres of mass of rigid bodies; their sides
+    grow with the cube root of the mass. Bodies known only by their nodes, such as superelements and those of SID files,
+    are drawn as dots at the nodes, with thin lines between neighbours.
     """
     if hasattr(system, "system"):  # a Result, or a scenario
         raise ArgumentTypeError(
@@ -129,7 +129,8 @@ def draw_modes(
     view: str,
     width: float,
 ) -> None:
-    """Draw modes in the places of a grid of rows and columns, so many inches wide, with their numbers in the table."""
+    """Draw modes in the cells of a grid of rows and columns, of this width in inches, with their numbers in the
+    table."""
     still = geometry(system, q)
     for k, i in enumerate(which):
         swing = displacement(system, q, found.shapes[:, i], still)
@@ -146,13 +147,13 @@ def draw_modes(
 
 @dataclass(frozen=True, eq=False)
 class Swing:
-    """How what is drawn moves in a mode: points, lines and ribs by body, (p, 3), (e, 2, 3) and (r, 2, 3), by an amount
-    such that nothing turns by more than one radian or moves by more than the size of the system.
+    """The motion of everything that is drawn in a mode: points, lines and ribs by body, (p, 3), (e, 2, 3) and (r, 2,
+    3), scaled so that nothing rotates by more than one radian or moves by more than the size of the system.
 
     reach : the largest displacement of a line or of a surface, m.
-    twist : the largest turn of a body with ribs about its own line, rad.
+    twist : the largest rotation of a body with ribs about its own line, rad.
     size : of the system, m.
-    shape : (nv,) the shape of that amount.
+    shape : (nv,) the shape at that scale.
     """
 
     points: dict[str, Array]
@@ -164,8 +165,9 @@ class Swing:
     shape: Array
 
     def factor(self, amplitude: float) -> float:
-        """What brings the largest displacement to a part of the size of the system, or the largest twist to
-        TWIST, whichever comes first.  What rounding leaves of a motion counts for nothing."""
+        """The factor that brings the largest displacement to this fraction of the size of the system, or the largest
+        twist to TWIST, whichever comes first. Motion at rounding level is ignored.
+        """
         limits = []
         if self.reach > ROUNDING * self.size:
             limits.append(amplitude * self.size / self.reach)
@@ -175,7 +177,7 @@ class Swing:
 
 
 def displacement(system: System, q: Array, shape: np.ndarray, still: Geometry) -> Swing:
-    """How everything that is drawn moves in a mode, by central differences, exact to about 1e-8."""
+    """The displacement of everything that is drawn in a mode, by central differences, exact to about 1e-8."""
     if np.iscomplexobj(shape):  # where most of it moves at once
         shape = (shape * np.exp(-0.5j * np.angle((shape**2).sum()))).real
     low, high = still.bounds()
@@ -197,7 +199,7 @@ def displacement(system: System, q: Array, shape: np.ndarray, still: Geometry) -
 
 
 def _twist(system: System, q: Array, shape: Array, body: str, still: Geometry) -> float:
-    """How fast a body turns about its own line, where it has ribs."""
+    """The rate at which a body rotates about its own line, where it has ribs."""
     drawn = still.skeletons[body]
     ribs = drawn.ribs
     rate = pose(system, q, body)[0].T @ jacobian(system, q, body)[:3] @ shape
@@ -206,7 +208,9 @@ def _twist(system: System, q: Array, shape: Array, body: str, still: Geometry) -
 
 
 def _pace(system: System, q: Array, shape: Array, still: Geometry, size: float) -> float:
-    """How fast the bodies turn and move in a mode: the largest rate of turning, or of moving over the size."""
+    """The rate of motion of the bodies in a mode: the largest rate of rotation, or of displacement relative to the
+    size.
+    """
     paces = []
     for body, where in system.layout.items():
         twist, drawn = jacobian(system, q, body) @ shape, still.skeletons[body]
@@ -220,7 +224,7 @@ def _pace(system: System, q: Array, shape: Array, still: Geometry, size: float) 
 
 
 def _panel(figure, where, system, still: Geometry, swing: Swing, amplitude: float, view: str):
-    """Draw one mode; the axes, and whether anything is seen to move."""
+    """Draw one mode; return the axes, and whether any motion is visible."""
     factor = swing.factor(amplitude)
     straight = {b: still.segments(b) for b in system.layout}
     bent = [{b: straight[b] + k * factor * swing.lines[b] for b in straight} for k in (1, -1)]
@@ -279,7 +283,7 @@ def _panel(figure, where, system, still: Geometry, swing: Swing, amplitude: floa
 def _surface(
     scene: Stage, axes: Any, drawn: Skeleton, states: list[Array], moves: Array, reach: float
 ):
-    """Draw a surface that swings: still and at one end by its creases, at the other end coloured by how far it moves."""
+    """Draw a moving surface: at rest and at one end by its creases, at the other end coloured by its displacement."""
     still, ahead, behind = states
     far = np.linalg.norm(moves, axis=1)[drawn.triangles].mean(axis=1) / (reach or 1.0)
     colours = library().colormaps["viridis"](0.1 + 0.85 * far)[:, :3]
@@ -289,7 +293,7 @@ def _surface(
 
 
 def _as_long(ribs: Array, moved: Array) -> Array:
-    """Ribs that were moved, as long as they were."""
+    """Displaced ribs with their original length."""
     middle = moved.mean(axis=-2, keepdims=True)
     length = np.linalg.norm(np.diff(ribs, axis=-2), axis=-1, keepdims=True)
     return middle + (moved - middle) * length / np.linalg.norm(

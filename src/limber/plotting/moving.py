@@ -1,4 +1,4 @@
-"""A picture of a system whose parts can be moved: what stills and animations are made of."""
+"""A picture of a system whose parts can be moved, for stills and animations."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from limber.plotting.style import new_figure
 
 
 class Moving:
-    """A figure of a system at the states of a geometry (n, ...), in which `show(k)` moves everything to state k.
+    """A figure of a system at the states of a geometry (n, ...); `show(k)` moves everything to state k.
 
-    It is made inside `style`, `width` inches wide.
+    It must be made inside `style`; it is `width` inches wide.
     """
 
     def __init__(self, system: System, drawn: Geometry, view: str, width: float):
@@ -83,7 +83,7 @@ class Moving:
 
     @property
     def parts(self) -> list[Any]:
-        """What moves, in the order of drawing."""
+        """The moving artists, in drawing order."""
         of_bodies = (self._bars, self._lines, self._marks, self._masses)
         listed = [part for parts in of_bodies for part in parts.values()]
         return [self._facets, *listed, self._dots, self._tied, self._pinned]

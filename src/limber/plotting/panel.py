@@ -1,4 +1,4 @@
-"""Panels: what one pair of axes shows, before any drawing."""
+"""Panels: the content of one pair of axes, before any drawing."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ HANDLE, LINE, LEFT = 0.37, 0.13, 0.75
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """One curve.  `key` chooses the colour, `variant` the dashes; both count from 0.  key None: black."""
+    """One curve. `key` selects the colour, `variant` the dashes; both count from 0. key None: black."""
 
     label: str
     t: Array
@@ -38,7 +38,7 @@ class Line:
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """Curves over time with one vertical axis; `reference` curves lie beneath, wide and pale."""
+    """Curves over time with one vertical axis; `reference` curves are drawn beneath, wide and pale."""
 
     label: str
     lines: list[Line]
@@ -46,7 +46,7 @@ class Panel:
     reference: list[Line] = field(default_factory=list)
 
     def shown(self) -> tuple[list[Line], list[Line]]:
-        """The lines to draw, and those left out because they stay at zero beside the others."""
+        """The lines to draw, and those left out because they are zero compared with the others."""
         size = [float(np.abs(x.y).max(initial=0.0)) for x in self.lines]
         least = NOTHING * max(size, default=0.0)
         drawn = [x for x, s in zip(self.lines, size) if s > least]
@@ -55,7 +55,7 @@ class Panel:
         return drawn, [x for x, s in zip(self.lines, size) if s <= least]
 
     def thinned(self, points: int) -> Panel:
-        """The same with every n-th point, so that it has at most about so many."""
+        """The same with every n-th point, so that about this many points remain at most."""
         every = -(-sum(len(x.t) for x in self.lines) // points)
         if every <= 1:
             return self
@@ -67,7 +67,7 @@ class Panel:
 
 
 def draw(axes: Axes, panel: Panel, events: tuple[float, ...] = (), foreground: str = "k") -> float:
-    """Draw a panel on axes, with its legend above; the height of the legend beyond one line, inches."""
+    """Draw a panel on axes, with its legend above; returns the height of the legend beyond one line, inches."""
     above = 0.0
     lines, left_out = panel.shown()
     for t in events:
@@ -135,7 +135,7 @@ def _colour(line: Line, foreground: str) -> str:
 
 
 def _legend(axes: Axes, curves, names: list[str], title: str) -> float:
-    """A legend above the axes, as many columns as its names let fit; names that are too long are shortened.
+    """Draw a legend above the axes, with as many columns as fit; names that are too long are shortened.
 
     Returns its height beyond one line, inches.
     """
@@ -155,12 +155,12 @@ def _legend(axes: Axes, curves, names: list[str], title: str) -> float:
 
 
 def _room(axes: Axes) -> float:
-    """The width that a panel has above its axes, inches."""
+    """The available width above the axes of a panel, inches."""
     figure, place = axes.get_figure(root=True), axes.get_subplotspec()
     assert figure is not None and place is not None
     return float(figure.get_size_inches()[0]) / place.get_gridspec().ncols - LEFT
 
 
 def _across(inches: Array, columns: int) -> float:
-    """The width of a legend with entries of these widths in so many columns."""
+    """The width of a legend with entries of these widths in this number of columns."""
     return sum(float(part.max()) for part in np.array_split(inches, columns))

@@ -22,7 +22,9 @@ from limber.simulation.result import Result
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """What to show: a result, some of its bodies, a node of each, maybe a reference, and stations of beams and frames."""
+    """What to plot: a result, some of its bodies, a node of each, an optional reference, and stations of beams and
+    frames.
+    """
 
     result: Result
     bodies: list[str]
@@ -31,11 +33,11 @@ class Selection:
     stations: Mapping[str, Any] = field(default_factory=dict)
 
     def key(self, body: str) -> int:
-        """The number of a body in the system, which chooses its colour everywhere."""
+        """The number of a body in the system, which determines its colour."""
         return list(self.result.system.layout).index(body)
 
     def of(self, result: Result) -> Selection:
-        """The same of another result."""
+        """The same selection for another result."""
         return Selection(result, self.bodies, self.nodes, stations=self.stations)
 
 
@@ -46,7 +48,7 @@ def _joint_panels(
     labels: dict[str, str],
     reference: dict | None,
 ) -> list[Panel]:
-    """Panels of something that every joint has one of per coordinate (or speed), split by its unit."""
+    """Panels of a quantity with one value per joint coordinate (or speed), split by unit."""
     s, t = selection.result.system, selection.result.t
     lines: dict[str, list[Line]] = {kind: [] for kind in labels}
     pale: dict[str, list[Line]] = {kind: [] for kind in labels}
@@ -109,7 +111,7 @@ def torques(selection: Selection) -> list[Panel]:
 
 
 def errors(selection: Selection) -> list[Panel]:
-    """Joint coordinates less those of the reference; of quaternions, the angle between."""
+    """Joint coordinates minus those of the reference; for quaternions, the angle between them."""
     if selection.reference is None:
         raise ArgumentValueError(
             'what="errors" needs reference=: another Result, or a function of t that gives joint coordinates.'
@@ -137,7 +139,7 @@ def errors(selection: Selection) -> list[Panel]:
 
 
 def modes(selection: Selection) -> list[Panel]:
-    """Modal coordinates, a panel per flexible body."""
+    """Modal coordinates, one panel per flexible body."""
     found = []
     for body in _flexible(selection, "modes"):
         eta = selection.result.modal(body)
@@ -148,12 +150,12 @@ def modes(selection: Selection) -> list[Panel]:
 
 
 def deflection(selection: Selection) -> list[Panel]:
-    """How far a node of each flexible body is from its undeformed place, in the axes of its body."""
+    """The displacement of a node of each flexible body from its undeformed position, in body axes."""
     return _of_nodes(selection, "deflection", "deflection (m)", selection.result.deflection)
 
 
 def rotation(selection: Selection) -> list[Panel]:
-    """How far a node of each flexible body is turned from its undeformed axes, in those of its body."""
+    """The rotation of a node of each flexible body from its undeformed orientation, in body axes."""
     r = selection.result
 
     def turned(body: str, node: int) -> Array:
@@ -177,7 +179,9 @@ def _of_nodes(selection: Selection, what: str, label: str, of: Callable) -> list
 
 
 def moments(selection: Selection) -> list[Panel]:
-    """Torsion and bending moments of beams and frames, a panel per station; else where the bending moment is largest."""
+    """Torsion and bending moments of beams and frames, one panel per station; by default where the bending moment is
+    largest.
+    """
     found = []
     for body, forces in _section_forces(selection, "moments"):
         parts = {"torsion": forces.torsion, "y": forces.moment_y, "z": forces.moment_z}
@@ -187,7 +191,7 @@ def moments(selection: Selection) -> list[Panel]:
 
 
 def forces(selection: Selection) -> list[Panel]:
-    """Axial and shear forces of beams and frames, a panel per station; else where the largest of them is."""
+    """Axial and shear forces of beams and frames, one panel per station; by default where the largest force is."""
     found = []
     for body, forces in _section_forces(selection, "forces"):
         parts = {"axial": forces.axial, "y": forces.shear_y, "z": forces.shear_z}
@@ -204,7 +208,7 @@ def _station_panels(
     parts: dict[str, Array],
     size: Array,
 ) -> list[Panel]:
-    """A panel for each station to show, of parts (n, stations) by name; those that are not known are named in its title."""
+    """A panel for each station to show, of parts (n, stations) by name; unknown ones are named in its title."""
     found = []
     for k in _stations(selection, body, size):
         lines = [
@@ -221,7 +225,7 @@ def _station_panels(
 
 
 def strain(selection: Selection) -> list[Panel]:
-    """Strains of gauges, or else the largest strain on the surface of beams and frames, a panel per body."""
+    """Strains of gauges, or else the largest strain on the surface of beams and frames, one panel per body."""
     found = []
     r = selection.result
     for body in _flexible(selection, "strain"):
@@ -241,7 +245,9 @@ def strain(selection: Selection) -> list[Panel]:
 
 
 def stress(selection: Selection) -> list[Panel]:
-    """Normal and von Mises stress where the latter is largest on the surface of beams and frames, a panel per station."""
+    """Normal and von Mises stress where the latter is largest on the surface of beams and frames, one panel per
+    station.
+    """
     found = []
     refusal = None
     for body, forces in _section_forces(selection, "stress"):
@@ -266,7 +272,7 @@ def stress(selection: Selection) -> list[Panel]:
 
 
 def _section_forces(selection: Selection, what: str) -> list[tuple[str, SectionForces]]:
-    """The bodies that have section forces, with them at the stations that were asked for."""
+    """The bodies that have section forces, with the forces at the requested stations."""
     r = selection.result
     found = []
     for body in _flexible(selection, what):
@@ -277,7 +283,7 @@ def _section_forces(selection: Selection, what: str) -> list[tuple[str, SectionF
 
 
 def _stations(selection: Selection, body: str, size: Array) -> list[int]:
-    """The stations to show, by number: all that were asked for, or else the one where size (n, stations) is largest."""
+    """The stations to show, by number: all requested ones, or else the one where size (n, stations) is largest."""
     if body in selection.stations:
         return list(range(size.shape[1]))
     return [int(np.nan_to_num(size).max(axis=0).argmax())]
@@ -333,7 +339,7 @@ def energy(selection: Selection) -> list[Panel]:
 
 
 def power(selection: Selection) -> list[Panel]:
-    """Where the energy goes: powers, and the audit of their work against the change of energy."""
+    """The energy balance: powers, and the audit of their work against the change of energy."""
     r = selection.result
     audit = r.power_audit()
     lost = -evaluated(r.system, "dissipation", (r.q, r.v))
@@ -360,7 +366,7 @@ def power(selection: Selection) -> list[Panel]:
 
 
 def signals(selection: Selection) -> list[Panel]:
-    """What a sampled controller measured and commanded, a panel per signal; commands are held between samples."""
+    """Measurements and commands of a sampled controller, one panel per signal; commands are held between samples."""
     r = selection.result
     found = []
     for name, samples in r.signals.items():

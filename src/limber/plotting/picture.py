@@ -1,4 +1,4 @@
-"""`picture`: a system at one configuration."""
+"""`picture`: a system in one configuration."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def picture(
     width: float = COLUMN,
     path: Any = None,
 ) -> Figure:
-    """A Matplotlib figure of a system at one configuration, with the shapes of its bodies.
+    """Draw a system in one configuration, with the shapes of its bodies, as a Matplotlib figure.
 
     Parameters
     ----------
     system : a System.
-    q : the configuration (nq,); the neutral one unless given.
+    q : the configuration (nq,); neutral by default.
     scale : of the deformation; 1 is true.
     view : "auto" (the world plane in which it lies, or space), "xy", "xz", "yz" or "3d".
     title : above the picture.

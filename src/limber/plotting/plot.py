@@ -1,4 +1,4 @@
-"""`plot`: a result as a figure for a paper."""
+"""`plot`: a result as a publication figure."""
 
 from __future__ import annotations
 
@@ -42,25 +42,25 @@ def plot(
     columns: int = 1,
     path: Any = None,
 ) -> Figure:
-    """A Matplotlib figure of a result over time, in SI units, in the size of a paper's column.
+    """Plot a result over time as a Matplotlib figure, in SI units and the width of a journal column.
 
     Parameters
     ----------
     result : a Result with at least one row.
-    what : "joints", "speeds", "accelerations", "torques", "modes" (modal coordinates), "deflection" (of a
-        node of each flexible body, in body axes), "rotation" (of the same), "moments" and "forces" (in sections of beams
-        and frames), "strain" (of gauges, or on the surface of beams and frames), "stress" (normal and von Mises, on
-        that surface), "energy", "power" (the audit: power, work against change of energy, what is left), "errors"
-        (joints less those of `reference`), "signals" (what a sampled controller measured and commanded); or several, one
-        below another.
-    bodies : names of the bodies to show; all of them unless given.
-    nodes : body name to the node whose deflection and rotation are shown; its tip unless given: the node "tip", else
-        one that carries another body, else the one farthest from the body frame.
-    stations : body name to the stations whose moments, forces, strain and stress are shown, as `at` of
-        `Result.section_forces`; the one where they are largest unless given.
-    reference : another Result, or a function of t that gives joint coordinates (alone, or first of a tuple
-        whose second are their rates, as trajectories do); shown wide and pale beneath, and what "errors"
-        are measured from.
+    what : "joints", "speeds", "accelerations", "torques", "modes" (modal coordinates), "deflection" (of a node of each
+        flexible body, in body axes), "rotation" (of the same), "moments" and "forces" (in sections of beams and
+        frames), "strain" (of gauges, or on the surface of beams and frames), "stress" (normal and von Mises, on that
+        surface), "energy", "power" (the audit: power, work against change of energy, remainder), "errors" (joints minus
+        those of `reference`), "signals" (measurements and commands of a sampled controller); or several, one below the
+        other.
+    bodies : names of the bodies to show; all by default.
+    nodes : maps the name of a body to the node whose deflection and rotation are shown; by default its tip: the node
+        "tip", else one that carries another body, else the one farthest from the body frame.
+    stations : maps the name of a body to the stations whose moments, forces, strain and stress are shown, like `at` of
+        `Result.section_forces`; by default the one where they are largest.
+    reference : another Result, or a function of t that returns joint coordinates (alone, or first in a tuple whose
+        second entry are their rates, as trajectories do); drawn wide and pale beneath, and used as the reference of
+        "errors".
     title : above the figure.
     width, panel_height : inches.
     columns : panels side by side.
@@ -93,7 +93,7 @@ def figure_of(
     foreground: str = "k",
     **settings: Any,
 ) -> Figure:
-    """A figure of panels over one time axis; `settings` as in `style`."""
+    """A figure of panels over a common time axis; `settings` as in `style`."""
     width, height = (
         number("width", width, above=0.0),
         number("panel_height", panel_height, above=0.0),
@@ -130,7 +130,7 @@ def heading_height(text: str) -> float:
 
 
 def _broken(label: str, inches: float) -> str:
-    """The label of an axis, with its unit on a line of its own if it is too long."""
+    """The label of an axis, with its unit on a separate line if it is too long."""
     words, bracket, unit = label.rpartition(" (")
     if not bracket or text_width(label, 8.0) <= inches:
         return label
@@ -154,7 +154,7 @@ def panels_of(name: str, selection: Selection) -> list[Panel]:
 
 
 def what_names(what: Any) -> list[str]:
-    """The names of panels a user asked for, checked."""
+    """Check the names of panels that a user asked for."""
     if isinstance(what, str):
         names = [what]
     else:

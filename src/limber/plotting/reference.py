@@ -1,4 +1,4 @@
-"""What a result is compared with: another result, or a desired motion of the joints."""
+"""The reference of a plot: another result, or a desired motion of the joints."""
 
 from __future__ import annotations
 

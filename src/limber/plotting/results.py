@@ -1,4 +1,4 @@
-"""The results that pictures take, and the rows of them."""
+"""Checks of the results passed to pictures, and selection of their rows."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from limber.simulation.result import Result
 
 
 def pictured(picture: str, result: Any, least: int, why: str) -> Result:
-    """A result of one row at least, or of two, without those that repeat a time, as at events: the last of each
-    stays.  `picture` and `why` are for messages."""
+    """Check that a result has at least one row, or two, and drop rows that repeat a time, as at events; the last of
+    each stays. `picture` and `why` are for messages.
+    """
     if not isinstance(result, Result):
         raise ArgumentTypeError(f"{picture} takes a Result, got {_instead(result, picture)}")
     keep = np.append(np.diff(result.t) > 0.0, True)[: len(result)]
@@ -29,7 +30,7 @@ def pictured(picture: str, result: Any, least: int, why: str) -> Result:
 
 
 def _instead(given: Any, picture: str) -> str:
-    """What came in place of a result, and what to do."""
+    """A message about an object that is not a result, and what to do."""
     if isinstance(given, (System, Assembly)):
         kind, build = type(given).__name__, ".build()" * isinstance(given, Assembly)
         return (

@@ -1,4 +1,4 @@
-"""Where bodies are drawn: the world plane in which they lie, or space seen from a corner above."""
+"""The view in which bodies are drawn: the world plane in which they lie, or space seen from a corner above."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LIGHTEST, HEAVIEST = 3.5, 9.5
 
 @dataclass(frozen=True, eq=False)
 class Stage:
-    """A view of world points: the 2 x 3 matrix that projects them, and what is to be seen (2, 2).
+    """A view of world points: the 2 x 3 projection matrix, and the visible range (2, 2).
 
     `plane` names the axes of a plane; "" is space, drawn with a ground of `squares` metres.
     """
@@ -47,11 +47,11 @@ class Stage:
         return bool(self.plane)
 
     def project(self, points: Array) -> Array:
-        """Points (..., 3) as they are seen, (..., 2)."""
+        """Projections (..., 2) of points (..., 3)."""
         return points @ self.projection.T
 
     def open(self, figure: Figure, where: Any = (1, 1, 1)) -> Any:
-        """Matplotlib axes for it, of equal scales."""
+        """Make Matplotlib axes for it, with equal scales."""
         axes = figure.add_subplot(*where, aspect="equal")
         axes.set(
             xlim=self.limits[0], ylim=self.limits[1], anchor="N"
@@ -65,7 +65,7 @@ class Stage:
         return axes
 
     def _triad(self, axes: Any) -> None:
-        """The directions of the world axes and the size of the squares, in the corners below."""
+        """The directions of the world axes and the size of the squares, in the lower corners."""
         from matplotlib.lines import Line2D  # noqa: PLC0415
         from matplotlib.offsetbox import AnchoredOffsetbox, DrawingArea  # noqa: PLC0415
         from matplotlib.text import Text  # noqa: PLC0415
@@ -86,7 +86,7 @@ class Stage:
         )  # fmt: skip
 
     def lines(self, axes: Any, segments: Array, **look: Any) -> Any:
-        """Draw segments (e, 2, 3); returns what `move` takes."""
+        """Draw segments (e, 2, 3); the returned object is passed to `move`."""
         from matplotlib.collections import LineCollection  # noqa: PLC0415
 
         drawn = axes.add_collection(
@@ -96,11 +96,13 @@ class Stage:
         return drawn
 
     def move(self, drawn: Any, segments: Array) -> None:
-        """Change the segments of what `lines` drew."""
+        """Change the segments that `lines` drew."""
         drawn.set_segments(self.project(segments))
 
     def facets(self, axes: Any, triangles: Array, colours: Array, **look: Any) -> Any:
-        """Draw triangles (t, 3, 3) in colours (t, 3) or one (3,), lit from the eye; returns what `move_facets` takes."""
+        """Draw triangles (t, 3, 3) in colours (t, 3) or one (3,), lit from the eye; the returned object is passed to
+        `move_facets`.
+        """
         from matplotlib.collections import PolyCollection  # noqa: PLC0415
 
         drawn = axes.add_collection(PolyCollection([], **look), autolim=False)
@@ -108,7 +110,7 @@ class Stage:
         return drawn
 
     def move_facets(self, drawn: Any, triangles: Array, colours: Array) -> None:
-        """Change the triangles and colours of what `facets` drew."""
+        """Change the triangles and colours that `facets` drew."""
         eye = np.cross(*self.projection)
         order = np.argsort(triangles.mean(axis=1) @ eye)  # the far ones first
         seen = triangles[order]
@@ -123,17 +125,17 @@ class Stage:
         drawn.set_edgecolor(0.96 * lit_colours)
 
     def dots(self, axes: Any, points: Array, **look: Any) -> Any:
-        """Draw points (n, 3) as markers; returns what `move_dots` takes."""
+        """Draw points (n, 3) as markers; the returned object is passed to `move_dots`."""
         (drawn,) = axes.plot(*self.project(points).T, linestyle="none", **look)
         return drawn
 
     def move_dots(self, drawn: Any, points: Array) -> None:
-        """Change the points of what `dots` drew."""
+        """Change the points that `dots` drew."""
         drawn.set_data(*self.project(points).T)
 
 
 def stage(points: Array, view: str = "auto", margin: float = 0.07) -> Stage:
-    """The stage that holds points (n, 3): the world plane they lie in if there is one, else space."""
+    """The stage for points (n, 3): the world plane in which they lie if there is one, else space."""
     if not isinstance(view, str) or view not in VIEWS:
         raise ArgumentValueError(f"view={shown(view)} must be one of {', '.join(VIEWS)}.")
     low, high = points.min(axis=0), points.max(axis=0)
@@ -168,7 +170,7 @@ def _from_above(azimuth: float, elevation: float) -> Array:
 
 
 def _nice(value: float) -> float:
-    """The nearest of 1, 2, 5 times a power of ten that is not below."""
+    """The smallest of 1, 2, 5 times a power of ten that is not below."""
     power = 10.0 ** math.floor(math.log10(value))
     return next(float(m * power) for m in (1, 2, 5, 10) if m * power >= value * (1 - 1e-9))
 
@@ -186,12 +188,14 @@ def _ground(low: Array, high: Array, squares: float) -> Array:
 
 
 def joint_points(drawn: Geometry, moving: list[str]) -> Array:
-    """(..., n, 3): the places of the joints that move."""
+    """(..., n, 3): the positions of the moving joints."""
     return np.stack([drawn.joints[name].outboard for name in moving], axis=-2)
 
 
 def mass_markers(system: System, drawn: Geometry) -> dict[str, float]:
-    """The sizes of the squares at the mass centres of rigid bodies, points, by body: they grow with the cube root of mass."""
+    """The sizes of the squares at the centres of mass of rigid bodies, points, by body; they grow with the cube root of
+    mass.
+    """
     heaviest = max(body.mass for body in system.bodies.values())
     return {
         name: LIGHTEST
@@ -202,13 +206,14 @@ def mass_markers(system: System, drawn: Geometry) -> dict[str, float]:
 
 
 def mass_centre(drawn: Geometry, body: str) -> Array:
-    """(..., 3): the mass centre of a rigid body."""
+    """(..., 3): the centre of mass of a rigid body."""
     return drawn.points[body][..., drawn.skeletons[body].centre, :]
 
 
 def line_width(lines: int, drawn: Skeleton) -> float:
-    """The width of the lines of a body beside that of a body of few: frames of many members have thin ones, and so have
-    bodies that are known by their nodes alone."""
+    """The relative line width of a body: frames of many members have thin lines, and so have bodies known only by their
+    nodes.
+    """
     return float(np.clip(np.sqrt(60.0 / max(lines, 1)), 0.3, 1.0)) * (
         0.5 if len(drawn.marks) else 1.0
     )

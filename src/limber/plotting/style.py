@@ -1,4 +1,4 @@
-"""The look of all figures: sizes, settings of Matplotlib, saving."""
+"""The common style of figures: sizes, Matplotlib settings, saving."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ _SETTINGS: dict[str, Any] = {
 
 @contextmanager
 def style(**settings: Any) -> Iterator[None]:
-    """Limber's Matplotlib settings, for the time of a `with` block; keywords in place of dots: font_size=9.
+    """Apply Limber's Matplotlib settings within a `with` block; keywords have underscores instead of dots: font_size=9.
 
-    Use it around figures of your own to make them match.
+    Use it around your own figures to make them match.
     """
     matplotlib = library()
     chosen = dict(_SETTINGS)
@@ -75,27 +75,27 @@ def style(**settings: Any) -> Iterator[None]:
 
 
 def library() -> Any:
-    """Matplotlib, which is slow to import."""
+    """Import Matplotlib, which is slow to import."""
     import matplotlib  # noqa: PLC0415
 
     return matplotlib
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """An empty figure, inches, that lays itself out."""
+    """An empty figure, in inches, with automatic layout."""
     from limber.plotting.ticks import PlainFigure  # noqa: PLC0415
 
     return PlainFigure(figsize=(width, height), layout="constrained")
 
 
 def plain(text: str) -> str:
-    """A name as Matplotlib shows it literally: no mathematics, and not hidden from legends."""
+    """Escape a name for Matplotlib: no mathematics, and not hidden from legends."""
     text = text.replace("$", r"\$")
     return " " + text if text.startswith("_") else text
 
 
 def target(path: Any, formats: tuple[str, ...] = FORMATS) -> Path:
-    """`path` as a file name with one of the endings, in a folder that exists."""
+    """Check that `path` is a file name with one of the endings, in an existing folder."""
     try:
         file = Path(path)
     except TypeError:
@@ -111,7 +111,7 @@ def target(path: Any, formats: tuple[str, ...] = FORMATS) -> Path:
 
 
 def save(figure: Figure, file: Any, **options: Any) -> None:
-    """Write a figure to a file, whole, or to a stream; the same figure gives the same file, whatever the date."""
+    """Write a figure to a file, atomically, or to a stream; the same figure always gives the same file."""
     form = options.get("format") or Path(file).suffix.lower().lstrip(".")
     metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(form)
     with style(), warnings.catch_warnings():

@@ -1,4 +1,4 @@
-"""How wide texts are, and how to make them fit."""
+"""The width of texts, and how to make them fit."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def text_width(text: str, size: float) -> float:
 
 
 def fitted(text: str, inches: float, size: float) -> str:
-    """A text that is no wider than that; what is too much is left out of its middle."""
+    """Shorten a text to this width by leaving out its middle."""
     if text_width(text, size) <= inches:
         return text
     low, high = 1, len(text)  # characters that are kept
@@ -38,14 +38,14 @@ def fitted(text: str, inches: float, size: float) -> str:
 
 
 def _without_middle(text: str, kept: int) -> str:
-    """The text with so many of its characters, as many from its start as from its end."""
+    """The text with this number of characters, as many from its start as from its end."""
     end = kept // 2
     head = text[: kept - end].rstrip("\\")  # an escape belongs to what follows
     return head + ELLIPSIS + (text[-end:] if end else "")
 
 
 def wrapped(text: str, inches: float, size: float) -> str:
-    """A text in lines that are no wider than that, broken at spaces; a longer word is shortened."""
+    """Break a text at spaces into lines of at most this width; a longer word is shortened."""
     lines: list[str] = []
     for word in text.split(" "):
         together = f"{lines[-1]} {word}" if lines else word

@@ -1,4 +1,4 @@
-"""Figures whose numbers at the axes are plain text."""
+"""Figures with plain-text tick labels."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _HEAD, _TAIL = r"$\mathdefault{", "}$"
 
 
 class PlainNumbers(ScalarFormatter):
-    """Matplotlib's numbers as plain text, which looks the same and is laid out ten times as fast as mathematics.
+    """Tick labels as plain text, which look the same as mathematics and are laid out ten times as fast.
 
-    What all numbers of an axis have in common, as a power of ten, stays mathematics.
+    A power of ten common to all numbers of an axis stays mathematics.
     """
 
     def __call__(self, x: float, pos: int | None = None) -> str:

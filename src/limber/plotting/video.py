@@ -1,4 +1,4 @@
-"""Pictures one after another as a GIF, by Pillow, or as MP4, by ffmpeg."""
+"""Sequences of pictures as a GIF, by Pillow, or as an MP4, by ffmpeg."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from limber.whole import replacing
 
 
 def ffmpeg() -> str:
-    """The path of ffmpeg: that of the machine, or the one of the package imageio-ffmpeg."""
+    """The path of ffmpeg: that of the machine, or of the package imageio-ffmpeg."""
     found = shutil.which("ffmpeg")
     if found is not None:
         return found
@@ -32,7 +32,7 @@ def ffmpeg() -> str:
 
 
 def write_gif(frames: Iterable[Any], file: Path, hundredths: int) -> None:
-    """Write a GIF whose frames are shown for so many hundredths of a second each."""
+    """Write a GIF whose frames last this many hundredths of a second each."""
     images: list[Any] = []
     for frame in frames:
         images.append(_few_colours(frame, images[0] if images else None))
@@ -45,7 +45,7 @@ def write_gif(frames: Iterable[Any], file: Path, hundredths: int) -> None:
 
 
 def write_mp4(frames: Iterable[Any], file: Path, fps: float) -> None:
-    """Write an MP4 file; the frames go to ffmpeg as they are made."""
+    """Write an MP4 file; the frames are passed to ffmpeg as they are made."""
     program, pictures = ffmpeg(), iter(frames)
     first = next(pictures)
     with tempfile.TemporaryDirectory(prefix="limber-") as folder:
@@ -63,7 +63,7 @@ def write_mp4(frames: Iterable[Any], file: Path, fps: float) -> None:
 
 
 def _fed(command: list[str], frames: Iterable[Any], words: IO[bytes]) -> int:
-    """The exit code of a program that gets the pixels of frames, and whose messages go to `words`."""
+    """The exit code of a program that receives the pixels of frames, and whose messages go to `words`."""
     with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=words) as process:
         assert process.stdin is not None
         try:
@@ -91,7 +91,7 @@ def _options(size: tuple[int, int], fps: float) -> list[str]:
 
 
 def _few_colours(picture: Any, first: Any) -> Any:
-    """A picture in the palette of the first one, or in one of its own whose background is white."""
+    """A picture in the palette of the first one, or in its own palette with a white background."""
     from PIL import Image  # noqa: PLC0415
 
     method, none = Image.Quantize.FASTOCTREE, Image.Dither.NONE

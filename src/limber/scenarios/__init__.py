@@ -1,4 +1,4 @@
-"""Scenario files: a model with its state at the start, torques, forces, duration and outputs."""
+"""Scenario files: a model with its initial state, torques, forces, duration and outputs."""
 
 from limber.scenarios.json_schema import schema
 from limber.scenarios.scenario import Scenario, load_scenario

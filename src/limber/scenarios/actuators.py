@@ -23,7 +23,7 @@ Part = Annotated[float, number(above=0.0)]
 
 
 class ServoSection(Section):
-    """A servo on the joint of a body, which gets its rotor and friction.  See `limber.control.Servo`."""
+    """A servo on the joint of a body; the joint gets its rotor and friction. See `limber.control.Servo`."""
 
     body: Name
     name: Name | None = None
@@ -50,7 +50,9 @@ class ServoSection(Section):
 
 
 class SeriesElasticSection(ServoSection):
-    """A servo that drives a body through a spring; the motor is the body "<body> motor".  See `limber.control.SeriesElastic`."""
+    """A servo that drives a body through a spring; the motor is the body "<body> motor". See
+    `limber.control.SeriesElastic`.
+    """
 
     stiffness: Positive
     spring_damping: NotNegative | None = None
@@ -65,7 +67,7 @@ class SeriesElasticSection(ServoSection):
 
 
 class PlacedSection(Section):
-    """Where a device sits: on the body `to`, at a node, moved by `offset` and turned by `rotation`."""
+    """Where a device is mounted: on the body `to`, at a node, displaced by `offset` and rotated by `rotation`."""
 
     name: Name
     to: Name
@@ -74,7 +76,7 @@ class PlacedSection(Section):
     rotation: Matrix | None = None
 
     def place(self) -> dict[str, Any]:
-        """As `Assembly.attach` takes it."""
+        """The placement in the form that `Assembly.attach` accepts."""
         keys = ("to", "at", "offset", "rotation")
         given = {key: getattr(self, key) for key in keys}
         return {key: value for key, value in given.items() if value is not None}
@@ -86,7 +88,7 @@ class PlacedSection(Section):
 
 
 class WheelSection(PlacedSection):
-    """A reaction wheel, added to the model as a body.  See `limber.control.ReactionWheel`."""
+    """A reaction wheel, added to the model as a body. See `limber.control.ReactionWheel`."""
 
     datasheet: Text | None = None
     axis: Axis
@@ -109,7 +111,7 @@ class WheelSection(PlacedSection):
 
 
 class MomentGyroSection(PlacedSection):
-    """A control-moment gyro, added to the model as two bodies.  See `limber.control.MomentGyro`."""
+    """A control moment gyro, added to the model as two bodies. See `limber.control.MomentGyro`."""
 
     gimbal_axis: Axis
     spin_axis: Axis
@@ -130,7 +132,7 @@ class MomentGyroSection(PlacedSection):
 
 
 class ThrusterSection(Section):
-    """A thruster on a rigid free body.  See `limber.control.Thruster`."""
+    """A thruster on a rigid free body. See `limber.control.Thruster`."""
 
     name: Name
     body: Name
@@ -144,7 +146,7 @@ class ThrusterSection(Section):
     stuck_off: Spans | None = None
 
     def mounted(self, assembly: Assembly, where: Where) -> tuple[Assembly, Actuator]:
-        """The assembly as it is, and the thruster."""
+        """The unchanged assembly, and the thruster."""
         return assembly, Thruster(**options_of(self, "thruster", where))
 
 
@@ -165,7 +167,7 @@ class ActuatorChoiceSection(Section):
     thruster: ThrusterSection | None = None
 
     def mounted(self, assembly: Assembly, where: Where) -> tuple[Assembly, Actuator]:
-        """The assembly with what the actuator adds to it, and the actuator."""
+        """The assembly with the parts that the actuator adds, and the actuator."""
         kind = next(kind for kind in self.one_of if getattr(self, kind) is not None)
         with (where / kind).checked():
             return getattr(self, kind).mounted(assembly, where / kind)

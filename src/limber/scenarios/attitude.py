@@ -23,8 +23,9 @@ Count = Annotated[int, whole(1, 100)]
 
 
 class SlewSection(Section):
-    """A turn by an angle (rad) about an axis of the hub; with a shaper, for modes of the floating system.  See
-    `limber.control.EigenAxisSlew`."""
+    """A rotation by an angle (rad) about a hub axis, optionally shaped for modes of the floating system. See
+    `limber.control.EigenAxisSlew`.
+    """
 
     axis: Axis
     angle: Number
@@ -34,7 +35,7 @@ class SlewSection(Section):
     modes: Count = 1
 
     def build(self, system: System, hub: str, start: Array) -> EigenAxisSlew:
-        """The slew from the attitude at the start."""
+        """The slew from the initial attitude."""
         axis = np.asarray(self.axis, dtype=float)
         turn = quaternion_of_vector(self.angle * axis / math.sqrt(axis @ axis))
         slew = EigenAxisSlew(start, product(start, turn), self.duration, begin=self.begin)
@@ -48,7 +49,7 @@ class SlewSection(Section):
 
 
 class NotchesSection(Section):
-    """Notches at the modes that torques on the hub excite most.  See `limber.control.notches`."""
+    """Notches at the modes that torques on the hub excite most. See `limber.control.notches`."""
 
     short: ClassVar[str] = "how many"
     count: Count
@@ -57,12 +58,12 @@ class NotchesSection(Section):
 
     @classmethod
     def shorthand(cls, data: Any) -> Any:
-        """How many there are."""
+        """Accept a number, which is the number of notches."""
         return data if isinstance(data, dict) else {"count": data}
 
 
 class UnloadingSection(Section):
-    """When thrusters unload the wheels.  See `limber.control.Unloading`."""
+    """When thrusters unload the wheels. See `limber.control.Unloading`."""
 
     above: Positive
     below: NotNegative
@@ -71,7 +72,9 @@ class UnloadingSection(Section):
 
 
 class AttitudeSection(Section):
-    """Quaternion feedback of a floating hub, which holds its attitude or makes a slew.  See `limber.control.AttitudeController`."""
+    """Quaternion feedback of a floating hub, which holds its attitude or makes a slew. See
+    `limber.control.AttitudeController`.
+    """
 
     hub: Name
     bandwidth: Positive

@@ -41,7 +41,7 @@ from limber.scenarios.sensors import NotNegative, OneEach, Positive, SensorChoic
 
 
 class PDSection(Section):
-    """Proportional and derivative control of joints.  See `limber.control.PD`."""
+    """Proportional and derivative control of joints. See `limber.control.PD`."""
 
     kp: OneEach
     kd: OneEach = 0.0
@@ -64,7 +64,7 @@ class PDSection(Section):
 
 
 class PIDSection(PDSection):
-    """Proportional, integral and derivative control of joints.  See `limber.control.PID`."""
+    """Proportional, integral and derivative control of joints. See `limber.control.PID`."""
 
     ki: OneEach = 0.0
 
@@ -73,14 +73,14 @@ class PIDSection(PDSection):
 
 
 class ImpedanceSection(Section):
-    """A spring and a damper at each hinge.  See `limber.control.Impedance`."""
+    """A spring and a damper at each hinge. See `limber.control.Impedance`."""
 
     stiffness: OneEach
     damping: OneEach
 
 
 class OptimalSection(Section):
-    """A linear-quadratic regulator.  See `limber.control.Optimal`."""
+    """A linear-quadratic regulator. See `limber.control.Optimal`."""
 
     force: OneEach
     position: Positive = 0.02
@@ -88,7 +88,7 @@ class OptimalSection(Section):
 
 
 class FlexibleArmSection(Section):
-    """The loop of US 5,546,508 along a motion from rest to rest.  See `limber.control.FlexibleArmController`.
+    """The loop of US 5,546,508 along a motion from rest to rest. See `limber.control.FlexibleArmController`.
 
     The model of the controller is the system itself, without friction.
     """
@@ -130,7 +130,7 @@ class FlexibleArmSection(Section):
 
 
 class GuardSection(Section):
-    """When to hold and to stop.  See `limber.control.Guard`."""
+    """When to hold and to stop. See `limber.control.Guard`."""
 
     limit: OneEach | None = None
     hold: NotNegative | None = None
@@ -173,7 +173,7 @@ class ControllerSection(Section):
     guard: GuardSection | None = None
 
     def mounted(self, assembly: Assembly, where: Where) -> tuple[Assembly, tuple[Actuator, ...]]:
-        """The assembly with what the actuators add to it, and the actuators."""
+        """The assembly with the parts that the actuators add, and the actuators."""
         made = []
         for i, section in enumerate(self.actuators):
             assembly, actuator = section.mounted(assembly, where / "actuators" / i)
@@ -190,7 +190,7 @@ class ControllerSection(Section):
     ) -> tuple[Loop, Paths]:
         """The loop, and the paths that it follows.
 
-        held : (nv,) the torques that hold the state at the start, until the first command arrives; None for zero.
+        held : (nv,) the torques that hold the initial state until the first command arrives; None for zero.
         """
         sensors = [x.build(where / "sensors" / i) for i, x in enumerate(self.sensors)]
         kind = next(key for key in self.one_of if getattr(self, key) is not None)
@@ -206,7 +206,7 @@ class ControllerSection(Section):
 
 
 def _command(system: System, actuators: Sequence[Actuator], torque: Array) -> Array:
-    """The command that has these torques (nv,), as far as there are servos for them."""
+    """The command with these torques (nv,), as far as there are servos for them."""
     if not actuators:
         return torque
     parts = []

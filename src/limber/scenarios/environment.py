@@ -32,7 +32,9 @@ Share = Annotated[float, number(minimum=0.0)]
 
 
 class OrbitSection(Section):
-    """A circular orbit by its `altitude`, elements by their `semi_major` axis, or a state by its `position` and `velocity`."""
+    """A circular orbit given by its `altitude`, elements with a `semi_major` axis, or a state with `position` and
+    `velocity`.
+    """
 
     one_of: ClassVar[tuple[str, ...]] = ("altitude", "semi_major", "position")
     altitude: Number | None = None
@@ -71,7 +73,9 @@ class OrbitSection(Section):
 
 
 class AirSection(Section):
-    """The density of the air: `earth`, an exponential by `density`, `altitude`, `scale_height`, or `altitudes` with `densities`."""
+    """The density of the air: `earth`, an exponential with `density`, `altitude` and `scale_height`, or `altitudes`
+    with `densities`.
+    """
 
     short: ClassVar[str] = "earth"
     one_of: ClassVar[tuple[str, ...]] = ("mean", "density", "densities")
@@ -102,7 +106,7 @@ class AirSection(Section):
 
 
 class FaceSection(Section):
-    """A face that feels drag, with its centre at a node."""
+    """A face with aerodynamic drag, with its centre at a node."""
 
     body: Name
     node: NodeName | None = None
@@ -113,14 +117,14 @@ class FaceSection(Section):
 
 
 class DragSection(Section):
-    """The drag of the air on faces."""
+    """Aerodynamic drag on faces."""
 
     faces: list[FaceSection]
     air: AirSection = AirSection(mean="earth")
 
 
 class BurnSection(Section):
-    """A constant thrust at a node, in its axes, for some time."""
+    """A constant thrust at a node, in its axes, for a given time."""
 
     body: Name
     node: NodeName | None = None
@@ -132,7 +136,7 @@ class BurnSection(Section):
 
 
 class EnvironmentSection(Section):
-    """What acts on a free-flyer in orbit about the Earth."""
+    """The forces on a free-flyer in orbit about the Earth."""
 
     orbit: OrbitSection
     gravity: Annotated[str, choice("point", "j2")] = "point"
@@ -140,7 +144,7 @@ class EnvironmentSection(Section):
     burns: list[BurnSection] = []
 
     def build(self, system: System, where: Where) -> Environment:
-        """The environment; bodies and nodes that it names are looked up in the system."""
+        """The environment; the bodies and nodes that it names are looked up in the system."""
         drag = None
         if self.drag is not None:
             here = where / "drag"
@@ -163,7 +167,7 @@ class EnvironmentSection(Section):
 
 
 def _load(system: System, section: FaceSection | BurnSection, where: Where) -> dict[str, Any]:
-    """The arguments of a face or a burn, whose body and node must be there."""
+    """The arguments of a face or a burn, whose body and node must exist."""
     check_body(system, section.body, where / "body", joints=False)
     with (where / "node").checked():
         system.node_number(section.body, section.node)
@@ -171,7 +175,9 @@ def _load(system: System, section: FaceSection | BurnSection, where: Where) -> d
 
 
 class OrbitalStartSection(Section):
-    """Where a base starts in the orbital frame: x away from the planet, z along the angular momentum, y along the track."""
+    """The initial state of a base in the orbital frame: x away from the planet, z along the angular momentum, y along
+    the track.
+    """
 
     body: Name | None = None
     position: Vector = (0.0, 0.0, 0.0)
@@ -187,7 +193,7 @@ class OrbitalStartSection(Section):
         v: Array,
         where: Where,
     ) -> tuple[Array, Array]:
-        """The state q, v with the base there."""
+        """The state q, v with this base."""
         if environment is None:
             raise where.error("a start in the orbital frame needs an `environment` with an orbit.")
         with where.checked():

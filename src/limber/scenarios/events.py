@@ -28,7 +28,7 @@ Known = Mapping[str, Closure | Relation]
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """A node of a body, or its frame if the node is None; or a place in the world if the body is None."""
+    """A node of a body, or its frame if the node is None; or a point in the world if the body is None."""
 
     body: str | None
     node: str | int | None
@@ -39,7 +39,7 @@ class Point:
         return self.world if self.body is None else pose(system, q, self.body, self.node)[1]  # type: ignore[return-value]
 
     def what(self) -> str:
-        """What it is, in words."""
+        """A description in words."""
         if self.body is None:
             return f"({', '.join(f'{x:g}' for x in self.world)})"  # type: ignore[union-attr]
         return repr(self.body) if self.node is None else f"{self.body!r}, {self.node!r}"
@@ -47,25 +47,25 @@ class Point:
 
 @dataclass(frozen=True, eq=False)
 class Distance:
-    """The distance of two points less a value, as a function of events."""
+    """The distance between two points minus a value, as an event function."""
 
     system: System
     points: tuple[Point, Point]
     value: float
 
     def what(self) -> str:
-        """What it is, in words."""
+        """A description in words."""
         return f"the distance of {self.points[0].what()} and {self.points[1].what()}"
 
     def __call__(self, t: float, q: Array, v: Array) -> float:
-        """As `Event.function`."""
+        """The value of the event function; see `Event.function`."""
         a, b = (point.at(self.system, q) for point in self.points)
         return float(np.linalg.norm(a - b)) - self.value
 
 
 @dataclass(frozen=True, eq=False)
 class Passing:
-    """A joint coordinate less a value, as a function of events."""
+    """A joint coordinate minus a value, as an event function."""
 
     system: System
     body: str
@@ -73,11 +73,11 @@ class Passing:
     value: float
 
     def what(self) -> str:
-        """What it is, in words."""
+        """A description in words."""
         return f"coordinate {self.index} of the joint of {self.body!r}"
 
     def __call__(self, t: float, q: Array, v: Array) -> float:
-        """As `Event.function`."""
+        """The value of the event function; see `Event.function`."""
         return float(q[self.system.layout[self.body].q_joint.start + self.index]) - self.value
 
 
@@ -104,7 +104,7 @@ def on_system(event: Event, system: System) -> Event:
 
 
 class PointSection(Section):
-    """A node of a body (by default the frame of the body), or a place in the world."""
+    """A node of a body (by default the body frame), or a point in the world."""
 
     one_of: ClassVar[tuple[str, ...]] = ("body", "world")
     body: Name | None = None
@@ -125,7 +125,8 @@ class PointSection(Section):
 
 
 class WhenSection(Section):
-    """A condition: the `distance` of two points, or a joint `coordinate`, passes `below` or `above` a value."""
+    """A condition: the `distance` between two points, or a joint `coordinate`, falls `below` or rises `above` a
+    value."""
 
     one_of: ClassVar[tuple[str, ...]] = ("distance", "coordinate")
     distance: list[PointSection] | None = None
@@ -134,7 +135,7 @@ class WhenSection(Section):
     above: Number | None = None
 
     def build(self, system: System, where: Where) -> tuple[Distance | Passing, int]:
-        """The function of the event, and the direction in which it passes zero."""
+        """The event function, and the direction in which it crosses zero."""
         given = [key for key in ("below", "above") if getattr(self, key) is not None]
         if len(given) != 1:
             got = "both" if given else "none"
@@ -155,7 +156,7 @@ class WhenSection(Section):
 
 
 class ActionSection(Section):
-    """What an event does: `attach` or `release` a closure, `lock` or `unlock` the joint of a body."""
+    """The action of an event: `attach` or `release` a closure, `lock` or `unlock` the joint of a body."""
 
     one_of: ClassVar[tuple[str, ...]] = ("attach", "release", "lock", "unlock")
     attach: Name | None = None
@@ -167,7 +168,7 @@ class ActionSection(Section):
 
     @classmethod
     def shorthand(cls, data):
-        """Nothing but the check that the keys go together."""
+        """Only check that the keys are compatible."""
         if isinstance(data, dict) and "attach" not in data:
             for key in BESIDE_ATTACH:
                 if key in data:
@@ -175,7 +176,7 @@ class ActionSection(Section):
         return data
 
     def build(self, system: System, known: Known, where: Where) -> Change:
-        """The change; `known` are the closures of the scenario, which start inactive."""
+        """The change; `known` are the closures of the scenario, which are initially inactive."""
         for key in ("lock", "unlock"):
             body = getattr(self, key)
             if body is not None:
@@ -201,7 +202,7 @@ class ActionSection(Section):
 
 
 class EventSection(Section):
-    """Something that happens `at` a time, or `when` a condition comes true: every time that it does, or `once`."""
+    """An event `at` a time, or `when` a condition becomes true: every time, or only `once`."""
 
     one_of: ClassVar[tuple[str, ...]] = ("at", "when")
     name: Text = ""
@@ -230,7 +231,7 @@ class EventSection(Section):
 
 
 def waiting_closures(system: System, sections: list[ClosureSection], where: Where) -> Known:
-    """The closures of a scenario, which start inactive."""
+    """The closures of a scenario, which are initially inactive."""
     found: dict[str, Closure | Relation] = {}
     for i, section in enumerate(sections):
         closure = section.build(system.attachments, where / i)
@@ -250,7 +251,7 @@ def scenario_events(
     duration: float,
     where: Where,
 ) -> tuple[Event, ...]:
-    """The events of a scenario, as `simulate` takes them."""
+    """The events of a scenario, in the form that `simulate` accepts."""
     return tuple(
         section.build(system, known, duration, where / i) for i, section in enumerate(sections)
     )

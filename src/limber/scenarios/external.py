@@ -15,7 +15,7 @@ from limber.simulation.table import Table
 
 
 class WrenchTableSection(Section):
-    """A wrench over time: `times` (n,) with `values` (n, 6), or with `force` or `moment` (n, 3) alone."""
+    """A wrench over time: `times` (n,) with `values` (n, 6), or with only `force` or `moment` (n, 3)."""
 
     one_of: ClassVar[tuple[str, ...]] = ("values", "force", "moment")
     times: Annotated[Any, numbers(("n",))]
@@ -36,7 +36,7 @@ class WrenchTableSection(Section):
 
 
 class WrenchSection(Section):
-    """A wrench at a node, in world axes: `wrench` [moment, force], its `force` or `moment` alone, or a `table`."""
+    """A wrench at a node, in world axes: `wrench` [moment, force], only its `force` or `moment`, or a `table`."""
 
     one_of: ClassVar[tuple[str, ...]] = ("wrench", "force", "moment", "table")
     body: Name
@@ -63,7 +63,7 @@ class WrenchSection(Section):
 
 
 def external_forces(system: System, sections: list[WrenchSection], where: Where) -> dict:
-    """The wrenches of a scenario, as `simulate` takes them."""
+    """The wrenches of a scenario, in the form that `simulate` accepts."""
     found: dict = {}
     for i, section in enumerate(sections):
         key, wrench = section.build(system, where / i)

@@ -32,19 +32,19 @@ from limber.trajectories import Together, Trajectory
 
 
 class KalmanSection(Section):
-    """An observer on the sensors of the loop.  See `limber.control.Kalman`."""
+    """An observer that uses the sensors of the loop. See `limber.control.Kalman`."""
 
     disturbance: OneEach
     initial: OneEach = 1e-2
     extended: Flag = False
 
     def build(self, q0: Array) -> Kalman:
-        """The observer, which starts with the state at the start of the scenario."""
+        """The observer, which starts at the initial state of the scenario."""
         return Kalman(self.disturbance, q=q0, initial=self.initial, extended=self.extended)
 
 
 class FollowingSection(Section):
-    """What controllers of joints have in common that follow references and may have an observer."""
+    """The common keys of joint controllers that follow references and may have an observer."""
 
     kp: OneEach
     kd: OneEach
@@ -69,7 +69,7 @@ class FollowingSection(Section):
 
 
 class ComputedTorqueSection(FollowingSection):
-    """Computed torque with the rigid or the flexible model.  See `limber.control.ComputedTorque`."""
+    """Computed torque with the rigid or the flexible model. See `limber.control.ComputedTorque`."""
 
     model: Annotated[str, choice("rigid", "flexible")] = "rigid"
 
@@ -78,7 +78,7 @@ class ComputedTorqueSection(FollowingSection):
 
 
 class SingularPerturbationSection(FollowingSection):
-    """Rigid computed torque with fast damping.  See `limber.control.SingularPerturbation`."""
+    """Rigid computed torque with fast damping. See `limber.control.SingularPerturbation`."""
 
     damping: NotNegative = 0.3
 
@@ -87,7 +87,7 @@ class SingularPerturbationSection(FollowingSection):
 
 
 class ActiveDampingSection(FollowingSection):
-    """PD control that damps vibrations, designed about the start.  See `limber.control.ActiveDamping`."""
+    """PD control with damping of vibrations, designed about the initial state. See `limber.control.ActiveDamping`."""
 
     damping: Positive = 0.2
     modes: Annotated[int, whole(1, 1000)] = 1
@@ -100,9 +100,9 @@ class ActiveDampingSection(FollowingSection):
 
 
 class LQRSection(Section):
-    """State feedback about the start, or along paths of joints.  See `limber.control.LQR`.
+    """State feedback about the initial state, or along joint paths. See `limber.control.LQR`.
 
-    With a reference, the motion that is followed is the one in which the joints move on their paths exactly.
+    With a reference, the nominal motion is the one in which the joints follow their paths exactly.
     """
 
     Q: OneEach
@@ -141,9 +141,9 @@ class LQRSection(Section):
 
 
 class StableInversionSection(Section):
-    """Outputs of an arm follow paths exactly, by feedforward.  See `limber.control.stable_inversion`.
+    """Outputs of an arm follow paths exactly, by feedforward. See `limber.control.stable_inversion`.
 
-    Each path begins where its output is at the start of the scenario.
+    Each path begins at the initial value of its output.
     """
 
     outputs: list[list[Any]]
@@ -157,7 +157,7 @@ class StableInversionSection(Section):
     limit: OneEach | None = None
 
     def build(self, system: System, q0: Array, where: Where) -> tuple[Controller, Paths]:
-        """The controller; its paths are none of joints."""
+        """The controller; its paths are not joint paths."""
         with (where / "outputs").checked():
             outputs = checked_outputs(system, self.outputs)
         if len(outputs) != len(self.path):
@@ -177,7 +177,9 @@ class StableInversionSection(Section):
 
 
 class SqueezeSection(Section):
-    """A force in N with which two closures press the object towards each other, or a path of it, from zero on."""
+    """A force in N with which two closures press the object towards each other, or a path of the force that starts from
+    zero.
+    """
 
     one_of: ClassVar[tuple[str, ...]] = ("force", "path")
     between: list[Name]
@@ -186,7 +188,7 @@ class SqueezeSection(Section):
 
 
 class CarriedObjectSection(Section):
-    """Rigid arms that carry an object and squeeze it.  See `limber.control.CarriedObject`."""
+    """Rigid arms that carry an object and squeeze it. See `limber.control.CarriedObject`."""
 
     kp: OneEach
     kd: OneEach
@@ -201,7 +203,7 @@ class CarriedObjectSection(Section):
     forces: dict[Name, Name] = {}
 
     def build(self, system: System, q0: Array, where: Where) -> tuple[Controller, Paths]:
-        """The controller; its paths are none of joints."""
+        """The controller; its paths are not joint paths."""
         place = turn = None
         if self.place is not None:
             if len(self.place) != 3:

@@ -1,4 +1,4 @@
-"""The motion of joints without force, such as that of a floating base, while other joints follow their paths."""
+"""The motion of joints without force, such as a floating base, while other joints follow their paths."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def floats(joint: Any) -> bool:
 
 
 class Floating:
-    """The joints of a rigid system that float (f), while the others (p) move as prescribed.
+    """The floating joints (f) of a rigid system, while the others (p) move as prescribed.
 
     Solves    M_ff vdot_f = -(M_fp vdot_p + bias_f)
-    Given     q_f, v_f at the start, and q_p, v_p, vdot_p over time
+    Given     the initial q_f, v_f, and q_p, v_p, vdot_p over time
     Computes  q_f, v_f, vdot_f over time; the forces of these joints are zero
     Cost      a mass matrix, an inverse dynamics and 12 of both for every step of the integration
     """
@@ -45,7 +45,7 @@ class Floating:
         """Find the motion between `edges`, the times at which prescribed accelerations jump.
 
         q0, v0 : the state of all joints at the first edge.
-        inset : the distance from an edge at which accelerations are taken, as a fraction of the interval.
+        inset : the distance from an edge at which accelerations are evaluated, as a fraction of the interval.
         """
         from scipy.integrate import OdeSolution, solve_ivp  # noqa: PLC0415 (slow to import)
 

@@ -1,4 +1,4 @@
-"""The state at the start of a scenario: given, or an equilibrium."""
+"""The initial state of a scenario: given, or an equilibrium."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from limber.simulation.table import Table, joint_speeds
 
 
 class EquilibriumSection(Section):
-    """The equilibrium that is found from `q`, under gravity, the external forces and the torques at t = 0.
+    """The equilibrium found from `q`, under gravity, the external forces and the torques at t = 0.
 
-    Joints in `locked`, or all with `all_locked`, stay where `q` has them.  `torque` stands for other torques than those
-    of the scenario.
+    Joints in `locked`, or all with `all_locked`, keep their coordinates in `q`. `torque` replaces the torques of the
+    scenario.
     """
 
     short: ClassVar[str] = "true"
@@ -37,14 +37,14 @@ class EquilibriumSection(Section):
 
     @classmethod
     def shorthand(cls, data: Any) -> Any:
-        """`equilibrium: true`."""
+        """Accept `equilibrium: true`."""
         return {} if data is True else data
 
 
 class AssembleSection(Section):
-    """The closures are met from `q` as a rough guess; joints in `locked` stay where `q` has them.
+    """Satisfy the closures, with `q` as the initial guess; joints in `locked` keep their coordinates in `q`.
 
-    The speeds that `v` gives other than zero stay as they are, and the others follow.
+    Nonzero speeds in `v` are kept, and the others follow.
     """
 
     short: ClassVar[str] = "true"
@@ -52,11 +52,11 @@ class AssembleSection(Section):
 
     @classmethod
     def shorthand(cls, data: Any) -> Any:
-        """`assemble: true`."""
+        """Accept `assemble: true`."""
         return {} if data is True else data
 
     def build(self, system: System, q: Array, v: Array, where: Where) -> tuple[Array, Array]:
-        """q and v that meet the closures."""
+        """q and v that satisfy the closures."""
         for i, name in enumerate(self.locked):
             check_body(system, name, where / "locked" / i)
         with where.checked():
@@ -75,7 +75,7 @@ class AssembleSection(Section):
 
 
 class InitialSection(Section):
-    """The state at t = 0; what is not given is neutral, at rest.  `equilibrium` alone stands for one at rest."""
+    """The state at t = 0; by default neutral and at rest. `equilibrium` alone stands for an equilibrium at rest."""
 
     short: ClassVar[str] = "equilibrium"
     q: StateSection | None = None
@@ -86,7 +86,7 @@ class InitialSection(Section):
 
     @classmethod
     def shorthand(cls, data: Any) -> Any:
-        """`initial: equilibrium`, and `equilibrium: false` or `assemble: false`."""
+        """Accept `initial: equilibrium`, and `equilibrium: false` or `assemble: false`."""
         if data == "equilibrium":
             return {"equilibrium": True}
         if isinstance(data, dict):
@@ -95,7 +95,7 @@ class InitialSection(Section):
         return data
 
     def given(self, system: System, where: Where) -> tuple[Array, Array]:
-        """q and v as the file has them, on the closures if it asks for that."""
+        """q and v from the file, made to satisfy the closures if it asks for that."""
         q0, v0 = system.neutral(), np.zeros(system.nv)
         if self.q is not None:
             q0 = self.q.fill(system, "q", q0, where / "q")
@@ -107,7 +107,9 @@ class InitialSection(Section):
         return q0, v0
 
     def refuse_two_starts(self, system: System, where: Where) -> None:
-        """Refuse a joint that `q` or `v` gives by its body, and `orbital` too; the place of it in a whole list is not used."""
+        """Reject a joint that both `q` or `v`, by its body, and `orbital` define; the entry for it in a whole list is
+        ignored.
+        """
         assert self.orbital is not None
         bases = [name for name, parent in system.parents.items() if parent == "world"]
         base = self.orbital.body or bases[0]
@@ -122,7 +124,7 @@ class InitialSection(Section):
     def following(
         self, system: System, q0: Array, v0: Array, driven: list[str], where: Where
     ) -> Array:
-        """Speeds of a closed system with which joints follow driven ones, unless the file has its own."""
+        """Speeds of a closed system with which joints follow the driven ones, unless the file gives its own."""
         if self.v is not None and self.assemble is None:
             return v0
         if apart(system, q0):
@@ -141,7 +143,7 @@ class InitialSection(Section):
         where: Where,
         held: Collection[str] = (),
     ) -> Array:
-        """The equilibrium that is asked for, or q0.
+        """The requested equilibrium, or q0.
 
         held : the bodies whose joints are held in any case.
         """
@@ -175,7 +177,9 @@ class InitialSection(Section):
         external: Mapping[Any, Array | Table],
         where: Where,
     ) -> Array | None:
-        """The torques (nv,) that hold the equilibrium that is asked for, of joints that can have any; None if none is."""
+        """The torques (nv,) that hold the requested equilibrium, for joints that can have torques; None if none is
+        requested.
+        """
         if self.equilibrium is None:
             return None
         driven = [x.body for x in actuators if isinstance(x, Servo)]
@@ -207,6 +211,6 @@ def torque_at_start(system: System, torque: Array | Table | None) -> Array | Non
 
 
 def external_at_start(external: Mapping[Any, Array | Table]) -> External | None:
-    """The external forces at t = 0, as the functions of the dynamics take them."""
+    """The external forces at t = 0, in the form that the dynamics functions accept."""
     found: External = {key: x(0.0) if isinstance(x, Table) else x for key, x in external.items()}
     return found or None

@@ -67,7 +67,7 @@ class TrapezoidSection(Section):
 
 
 class WaypointsSection(Section):
-    """A path from point to point, at rest at each of them."""
+    """A path from point to point that comes to rest at each of them."""
 
     points: Annotated[Any, numbers(("k",))]
     max_velocity: Positive
@@ -132,7 +132,7 @@ class PathsSection(Section):
 
     @classmethod
     def shorthand(cls, data: Any) -> Any:
-        """One path or a list of them."""
+        """Accept one path or a list of them."""
         return {"parts": data if isinstance(data, list) else [data]}
 
 
@@ -166,7 +166,7 @@ def joint_paths(
 
 
 def warn_of_cuts(paths: Mapping[str, Trajectory], duration: float, where: Where) -> None:
-    """Say which paths are cut off by the end of the scenario."""
+    """Warn of paths that the end of the scenario cuts off."""
     for name, path in paths.items():
         if path.duration > duration * (1.0 + 1e-9):
             reached, end = path(duration).position.tolist(), path.end.tolist()
@@ -179,5 +179,5 @@ def warn_of_cuts(paths: Mapping[str, Trajectory], duration: float, where: Where)
 
 
 def few(values: list[float]) -> str:
-    """Joint coordinates in a message."""
+    """Joint coordinates for a message."""
     return ", ".join(f"{x:.4g}" for x in values)

@@ -19,7 +19,7 @@ KINDS: dict[str, type[Section]] = {
 
 
 def schema(kind: str = "model") -> dict[str, Any]:
-    """The JSON schema of a file, for editors.
+    """Return the JSON schema of a file, for editors.
 
     kind : "model", "scenario" or "side" (flexible links for a URDF).
     """
@@ -29,7 +29,7 @@ def schema(kind: str = "model") -> dict[str, Any]:
 
 
 def section_schema(section: type[Section], kind: str) -> dict[str, Any]:
-    """The JSON schema of a file of this kind, whose content is such a section."""
+    """The JSON schema of a file of this kind, whose content is this section."""
     found = section.model_json_schema()
     found["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     found["title"] = f"Limber {kind} file"

@@ -21,7 +21,7 @@ def motions(
     duration: float,
     where: Where,
 ) -> dict[str, Trajectory]:
-    """The motions of a scenario, as `simulate` takes them; v0 gets the speeds with which they start."""
+    """The motions of a scenario, in the form that `simulate` accepts; their initial speeds are written to v0."""
     for name in sections:
         if name in system.joints and system.joints[name].dofs == 0:
             raise where.error(f"the joint of {name!r} is fixed, so it has no motion.", name)

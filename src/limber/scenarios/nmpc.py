@@ -20,7 +20,7 @@ from limber.scenarios.states import check_body
 
 
 class TrackingSection(Section):
-    """Weights of errors from the reference, of all coordinates and speeds.  See `limber.control.Tracking`."""
+    """Weights of the errors of all coordinates and speeds from the reference. See `limber.control.Tracking`."""
 
     q: NotNegative = 0.0
     v: NotNegative = 0.0
@@ -29,14 +29,14 @@ class TrackingSection(Section):
 
 
 class VibrationSection(Section):
-    """The energy of the modes.  See `limber.control.Vibration`."""
+    """The energy of the modes. See `limber.control.Vibration`."""
 
     weight: NotNegative = 0.0
     final: NotNegative = 0.0
 
 
 class NodeSection(Section):
-    """A node that is to be at a point, or to stay in a box.  See `limber.control.NodeTracking` and `NodeBounds`."""
+    """A node that should be at a point, or stay in a box. See `limber.control.NodeTracking` and `NodeBounds`."""
 
     one_of: ClassVar[tuple[str, ...]] = ("target", "box")
     body: Name
@@ -48,9 +48,9 @@ class NodeSection(Section):
 
 
 class NMPCSection(Section):
-    """Nonlinear model predictive control.  See `limber.control.NMPC`.
+    """Nonlinear model predictive control. See `limber.control.NMPC`.
 
-    Joints without a reference are to stay where they start, and modes at zero.
+    The reference of joints that are not named is their initial position, and that of the modes is zero.
     """
 
     intervals: Annotated[int, whole(2, 10_000)]
@@ -97,7 +97,7 @@ class NMPCSection(Section):
 
 
 def _reference(system: System, q0: Array, paths: Paths) -> Any:
-    """t -> (q, v) with joints on their paths, other joints where they start, and modes at zero."""
+    """t -> (q, v) with joints on their paths, other joints at their initial positions, and modes at zero."""
     start = np.array(q0)
     for place in system.layout.values():
         start[place.q_modes] = 0.0

@@ -1,4 +1,4 @@
-"""Torques that move an arm without its modes along joint paths, which are the input of the Canadarm study."""
+"""Torques that move an arm without its modes along joint paths; they are the input of the Canadarm study."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ INSET = 1e-9
 class PathTable(Table):
     """Torques along joint paths: a table with cubic splines between `breaks`.
 
-    breaks : (k,) the times at which the accelerations of the paths, and therefore the torques, may jump or bend,
-        including the first and the last time.  A jump is two rows next to each other, the second at the break.
+    breaks : (k,) the times at which the accelerations of the paths, and therefore the torques, may jump or have a kink,
+        including the first and the last time. A jump is two adjacent rows, the second at the break.
     """
 
     breaks: Array = field(default_factory=lambda: np.empty(0))
 
     def rows(self) -> Array:
-        """The table as `integrators.rates` reads it: time, values, slopes after and slopes before each row."""
+        """The table in the form that `integrators.rates` reads: time, values, derivatives after and before each row."""
         t, tau = self.t, self.tau
         after, before = np.zeros((2, *tau.shape))
         first = np.searchsorted(t, self.breaks[:-1])
@@ -71,10 +71,10 @@ def rigid_torques(
 ) -> PathTable:
     """The torques that move the rigid arm along `paths`, as a table for the flexible `system`.
 
-    Joints without a path stay at `q0`.  Those with a quaternion, such as the free joint of a base, have no force:
-    they start from `q0` and `v0` and move with the motion of the arm.  The table is refined in each interval between
-    breaks of the paths until the interpolation is right, halfway between any two samples, to within `tolerance` of
-    the largest torque of the joint; `Table.error` is the largest such difference.  Modal entries are zero.
+    Joints without a path stay at `q0`. Those with a quaternion, such as the free joint of a base, have no force: they
+    start from `q0` and `v0` and move with the motion of the arm. The table is refined in each interval between breaks
+    of the paths until the interpolation error, halfway between any two samples, is within `tolerance` of the largest
+    torque of the joint; `Table.error` is the largest such error. Modal entries are zero.
     """
     refuse_closures(system, "`follow` of a scenario")
     arm = _Arm(assembly.rigid().build(), system, q0, paths)
@@ -119,7 +119,7 @@ class _Arm:
         self.motion = Floating(rigid, self.along_paths)
 
     def along_paths(self, at: Array) -> tuple[Array, Array, Array]:
-        """q, v, vdot at times (n,): joints with a path are on it, all others are at rest where they start."""
+        """q, v, vdot at times (n,): joints with a path are on it, all others are at rest at their initial positions."""
         q = np.tile(self.q, (at.size, 1))
         v, vdot = np.zeros((2, at.size, self.rigid.nv))
         for name, path in self.paths.items():
@@ -128,7 +128,7 @@ class _Arm:
         return q, v, vdot
 
     def float_from(self, v0: Array, edges: Array, tolerance: float) -> None:
-        """Find the motion of the floating base, given the speeds of the flexible system at the start."""
+        """Find the motion of the floating base, given the initial speeds of the flexible system."""
         v = np.zeros(self.rigid.nv)
         for name, place in self.rigid.layout.items():
             v[place.v_joint] = v0[self.system.layout[name].v_joint]
@@ -144,7 +144,7 @@ class _Arm:
         return t, tau
 
     def refuse_jumps(self, times: Array, inset: float) -> None:
-        """Refuse paths whose velocity jumps: no finite torque follows them."""
+        """Reject paths whose velocity jumps: no finite torque follows them."""
         for name, path in self.paths.items():
             before, after = path(times - inset), path(times + inset)
             size = 1e-6 * (np.abs(path(np.linspace(0.0, path.duration, 65)).velocity).max() + 1e-12)
@@ -177,7 +177,7 @@ def _scale(torques: list[Array]) -> Array:
 
 
 def _joined(samples: list[tuple[Array, Array]], scale: Array) -> tuple[Array, Array]:
-    """Join the intervals to one table; where torques jump between two of them, it has two times next to each other."""
+    """Join the intervals into one table; where torques jump between two of them, it has two adjacent times."""
     times, torques = list(samples[0][0]), list(samples[0][1])
     for t, tau in samples[1:]:
         jump = (np.abs(tau[0] - torques[-1]) / scale).max() > 1e-7

@@ -1,4 +1,4 @@
-"""What joints are to follow, in scenario files: positions and paths."""
+"""References of joints in scenario files: positions and paths."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ Paths = dict[str, Trajectory]
 
 
 class ReferenceSection(Section):
-    """What a joint is to follow: a position, or a path from where it starts; lists for joints of several coordinates."""
+    """The reference of a joint: a position, or a path from its initial position; lists for joints with several
+    coordinates.
+    """
 
     short: ClassVar[str] = "a number, a path"
     position: Annotated[Any, numbers(("r",), scalar=True)] | None = None
@@ -27,7 +29,7 @@ class ReferenceSection(Section):
 
     @classmethod
     def shorthand(cls, data: Any) -> Any:
-        """A number, a path, or a list of either."""
+        """Accept a number, a path, or a list of either."""
         first = data[0] if isinstance(data, list) and data else data
         if isinstance(first, dict) and not isinstance(data, list) and "position" in first:
             return data
@@ -39,7 +41,7 @@ class ReferenceSection(Section):
 def reference_of(
     system: System, sections: dict[str, ReferenceSection], q0: Array, where: Where
 ) -> tuple[dict[str, Any], Paths]:
-    """What joints are to follow as `PID` takes it, and the paths by body; a position is a path that stays."""
+    """The references of joints in the form that `PID` accepts, and the paths by body; a position is a constant path."""
     found: dict[str, Any] = {}
     with_paths = {
         name: PathsSection.model_construct(parts=section.path)

@@ -1,4 +1,4 @@
-"""Scenario files: a model, its state at the start, torques, duration and outputs."""
+"""Scenario files: a model, its initial state, torques, duration and outputs."""
 
 from __future__ import annotations
 
@@ -69,23 +69,22 @@ Method = Annotated[str, Check(_method, {"type": "string"})]
 
 @dataclass(frozen=True, eq=False)
 class Scenario:
-    """What to simulate.
+    """Everything that a simulation needs.
 
     name, description : text.
-    assembly, system : the model, and what it builds at the scenario's fidelity.
+    assembly, system : the model, and the system built from it at the scenario's fidelity.
     q0, v0 : the state at t = 0.
     torque : None, one (nv,) array, a `Table` over time, or the `Loop` of a controller.
     external : {("body", node): wrench}, each one (6,) array or a `Table`.
-    motion : {"body": trajectory}, the joints that move as prescribed.
-    environment : what acts on a free-flyer in orbit, or None.
-    in_equilibrium : whether q0 is an equilibrium that was asked for.
+    motion : {"body": trajectory}, the joints with prescribed motion.
+    environment : the forces on a free-flyer in orbit, or None.
+    in_equilibrium : whether q0 is a requested equilibrium.
     duration : s.
-    times, every : output times, or their distance, as `simulate` takes them for t_eval and every; None where the
-        file does not say.
-    method, rtol, atol, step : for the integrator; None where the file does not say.
-    paths : joint paths that the torques were made for, by body; empty for other torques.
-    events : changes of topology at times or under conditions, as `simulate` takes them.
-    file : where it came from.
+    times, every : output times, or their interval, like t_eval and every of `simulate`; None if the file does not say.
+    method, rtol, atol, step : for the integrator; None if the file does not say.
+    paths : by body, the joint paths for which the torques were computed; empty for other torques.
+    events : changes of topology at times or under conditions, in the form that `simulate` accepts.
+    file : the file that it was read from.
     """
 
     name: str
@@ -112,7 +111,7 @@ class Scenario:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What the file says, as `simulate` takes it: lb.simulate(case.system, case.duration, **case.settings)."""
+        """The arguments for `simulate`: lb.simulate(case.system, case.duration, **case.settings)."""
         said = {
             "t_eval": self.times,
             "torque": self.torque,
@@ -158,7 +157,7 @@ class ModelChoiceSection(Section):
 
     @classmethod
     def shorthand(cls, data: Any) -> Any:
-        """A file name, or the model itself."""
+        """Accept a file name, or the model itself."""
         if isinstance(data, str):
             return {"file": data}
         if isinstance(data, dict) and data.keys() & {"bodies", "dh", "urdf"}:
@@ -197,14 +196,14 @@ class ModelChoiceSection(Section):
 
 
 class OutputSection(Section):
-    """Output times: `every` so many seconds and at the end, or `times`."""
+    """Output times: one `every` so many seconds and one at the end, or a list of `times`."""
 
     one_of: ClassVar[tuple[str, ...]] = ("every", "times")
     every: Positive | None = None
     times: Annotated[Any, numbers(("n",))] | None = None
 
     def check(self, duration: float, where: Where) -> None:
-        """Refuse too many times, and times outside the duration."""
+        """Reject too many times, and times outside the duration."""
         if self.every is not None:
             if duration / self.every > MAX_OUTPUTS:
                 raise where.error(f"asks for more than {MAX_OUTPUTS} output times.", "every")
@@ -217,7 +216,7 @@ class OutputSection(Section):
 
 
 class ScenarioSection(Section):
-    """A scenario file, whole."""
+    """A complete scenario file."""
 
     limber: Annotated[int, whole(FORMAT, FORMAT)]
     name: Text | None = None
@@ -242,7 +241,7 @@ class ScenarioSection(Section):
 
     @classmethod
     def shorthand(cls, data: Any) -> Any:
-        """`torque: none`, `external: none`, `motion: none`."""
+        """Accept `torque: none`, `external: none`, `motion: none`."""
         if isinstance(data, dict):
             none = [key for key in ("torque", "external", "motion") if data.get(key) == "none"]
             return {key: value for key, value in data.items() if key not in none}
@@ -264,7 +263,7 @@ class ScenarioSection(Section):
             )
 
     def build(self, where: Where, file: Path, model: BuiltModel | None = None) -> Scenario:
-        """The scenario; `model`: that of a scenario which differs in other things, unless it is to be built."""
+        """The scenario; `model` is the model of a scenario that differs only in other entries, or None to build it."""
         assembly, actuators, system = self.built_model(where, file) if model is None else model
         initial, here = self.initial or InitialSection(), where / "initial"
         q0, v0 = initial.given(system, here)
@@ -352,9 +351,9 @@ class ScenarioSection(Section):
 
 
 def load_scenario(path: str | PathLike) -> Scenario:
-    """The scenario of a file: a model, its state at the start, torques, duration and outputs.
+    """Load a scenario file: a model, its initial state, torques, duration and outputs.
 
-    path : of the file; files that it names are looked for beside it.
+    path : of the file; files that it names are relative to its folder.
     """
     document = scenario_document(path)
     section = validated(ScenarioSection, document.data, document.root)
@@ -362,7 +361,7 @@ def load_scenario(path: str | PathLike) -> Scenario:
 
 
 def scenario_document(path: str | PathLike) -> Document:
-    """The content of a scenario file, not checked yet but for its format and its having a model."""
+    """The content of a scenario file; only its format and the presence of a model are checked."""
     document = Document(file_path(path))
     check_format(document)
     if "model" not in document.data:

@@ -18,7 +18,7 @@ Spans = Annotated[Any, numbers(("n", 2))]
 
 
 class SensorSection(Section):
-    """What all sensors have; `datasheet` names a data sheet, over which the other keys stand."""
+    """The common keys of sensors; `datasheet` names a data sheet, whose values the other keys override."""
 
     name: Name | None = None
     datasheet: Text | None = None
@@ -42,13 +42,13 @@ class JointSensorSection(SensorSection):
 
 
 class EncoderSection(JointSensorSection):
-    """An encoder on the joints of some bodies, or of all; `counts` in a turn instead of `quantization`."""
+    """An encoder on the joints of some bodies, or of all; `counts` per turn instead of `quantization`."""
 
     counts: Positive | None = None
 
     @classmethod
     def shorthand(cls, data: Any) -> Any:
-        """Say what to write for the `bits` of data sheets."""
+        """Explain what to write instead of the `bits` of data sheets."""
         if isinstance(data, dict) and "bits" in data:
             raise problem(
                 "is not a known key: give `counts`, those in a turn, which are 2 to the number of bits; 16 bits are 65536.",
@@ -58,7 +58,7 @@ class EncoderSection(JointSensorSection):
 
 
 class MountedSection(SensorSection):
-    """A gyro, an accelerometer or a star tracker at a node; the columns of `rotation` are its axes in axes of the node."""
+    """A gyro, an accelerometer or a star tracker at a node; the columns of `rotation` are its axes in node axes."""
 
     body: Name
     node: NodeName | None = None
@@ -66,7 +66,7 @@ class MountedSection(SensorSection):
 
 
 class StrainGaugeSection(SensorSection):
-    """A strain gauge of a body by its name, or at a station of a beam, at the point y, z of the section."""
+    """A named strain gauge of a body, or one at a station of a beam, at the point y, z of the section."""
 
     body: Name
     gauge: Name | None = None
@@ -110,7 +110,7 @@ class SensorChoiceSection(Section):
 
 
 def options_of(section: Section, kind: str, where: Where) -> dict[str, Any]:
-    """The keys that a file gives, over those of the data sheet that it names."""
+    """The keys of a file, which override those of the data sheet that it names."""
     given = {key: getattr(section, key) for key in section.model_fields_set}
     sheet = given.pop("datasheet", None)
     known: dict[str, Any] = {}
@@ -125,6 +125,6 @@ def options_of(section: Section, kind: str, where: Where) -> dict[str, Any]:
 
 
 def _sheet(name: str, where: Where) -> DataSheet:
-    """A data sheet of Limber by its name, or a file beside this one."""
+    """A data sheet of Limber by its name, or a file next to this one."""
     with where.checked():
         return datasheet(where.folder / name if name.endswith((".yaml", ".yml")) else name)

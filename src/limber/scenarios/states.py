@@ -1,4 +1,4 @@
-"""States and torques in files: whole lists, or parts by body."""
+"""States and torques in files: whole lists, or entries by body."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ from limber.io.section import Section
 
 
 class PartSection(Section):
-    """The joint's and the modes' share of a body; a number or a list is the joint's."""
+    """The joint and modal entries of a body; a number or a list is for the joint."""
 
     joint: Annotated[Any, numbers(("r",), scalar=True)] | None = None
     modes: Annotated[Any, numbers(("m",), scalar=True)] | None = None
 
     @classmethod
     def shorthand(cls, data: Any) -> Any:
-        """Numbers are those of the joint."""
+        """Accept numbers, which are those of the joint."""
         return data if isinstance(data, dict) else {"joint": data}
 
 
 class StateSection(Section):
-    """A whole list, or parts by body; what is not named stays as it is without this."""
+    """A whole list, or entries by body; entries that are not named keep their default values."""
 
     values: Annotated[Any, numbers(("n",))] | None = None
     bodies: dict[Name, PartSection] | None = None
 
     @classmethod
     def shorthand(cls, data: Any) -> Any:
-        """A list, or a mapping by body."""
+        """Accept a list, or a mapping by body."""
         if isinstance(data, list):
             return {"values": data}
         return {"bodies": data}
 
     def fill(self, system: System, kind: str, into: Array, where: Where) -> Array:
-        """`into` (q for kind "q", else in the layout of v) with the entries of this section."""
+        """`into` (q for kind "q", otherwise in the layout of v) with the entries of this section."""
         if self.values is not None:
             if self.values.size != into.size:
                 raise where.error(
@@ -69,7 +69,7 @@ class StateSection(Section):
 
 
 def check_body(system: System, name: str, where: Where, *, joints: bool = True) -> None:
-    """Refuse a body that the system does not have; `joints` says whether the name of its joint stands for it."""
+    """Reject a body that the system does not have; `joints` says whether the name of its joint is accepted too."""
     if not joints and system.is_joint(name):
         raise where.error(
             f"{name!r} is a joint of {system.name!r}: name its body, {system.joint_body(name)!r}."
@@ -80,7 +80,7 @@ def check_body(system: System, name: str, where: Where, *, joints: bool = True) 
 
 
 def refuse_twice(system: System, names: Iterable[str], where: Where) -> None:
-    """Refuse a joint that is named twice, by the name of its body and by its own."""
+    """Reject a joint that is named twice, by the name of its body and by its own."""
     seen: dict[int, str] = {}
     for name in names:
         place = system.layout.get(name)
@@ -90,7 +90,7 @@ def refuse_twice(system: System, names: Iterable[str], where: Where) -> None:
 
 
 def check_quaternions(system: System, q: Array, where: Where) -> None:
-    """Refuse quaternions that are not unit."""
+    """Reject quaternions that are not of unit length."""
     for name, joint in system.joints.items():
         start = system.layout[name].q_joint.start
         for span in joint.quaternions():

@@ -29,8 +29,8 @@ from limber.trajectories import Trajectory
 class TableSection(Section):
     """Torques over time: `times` with `values` (n, nv) or by body, or a CSV file.
 
-    A CSV file has a column `t` and columns BODY (a joint of one speed), BODY[i] (joint speed i) or
-    BODY.modes[i].  Torques without a column are zero.
+    A CSV file has a column `t` and columns BODY (a joint with one speed), BODY[i] (joint speed i) or BODY.modes[i].
+    Torques without a column are zero.
     """
 
     one_of: ClassVar[tuple[str, ...]] = ("values", "bodies", "csv")
@@ -149,7 +149,8 @@ class FollowSection(Section):
     def warn_of_the_rest(
         self, system: System, v0: np.ndarray, paths: Mapping[str, Trajectory], where: Where
     ) -> None:
-        """Say which joints are held, and which start with another speed than the torques assume."""
+        """Warn of joints that are held, and of joints whose initial speed differs from the one that the torques
+        assume."""
         driven = {n: j for n, j in system.joints.items() if j.dofs and not floats(j)}
         held = [name for name in driven if name not in paths]
         if held:
@@ -175,7 +176,7 @@ class FollowSection(Section):
 
 
 class TorqueSection(Section):
-    """The torques: `constant`, `table`, `follow`, or a controller that knows the state exactly, `pd` or `pid`.
+    """The torques: `constant`, `table`, `follow`, or a controller with exact knowledge of the state, `pd` or `pid`.
 
     The word `none` stands for no torques.
     """
@@ -202,7 +203,7 @@ class TorqueSection(Section):
         duration: float,
         where: Where,
     ) -> tuple[np.ndarray | Table | Loop | None, Mapping[str, Trajectory]]:
-        """The torques, and the paths where there are any."""
+        """The torques, and the paths if there are any."""
         if self.constant is not None:
             zero = np.zeros(system.nv)
             tau = self.constant.fill(system, "v", zero, where / "constant")

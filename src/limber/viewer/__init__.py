@@ -1,4 +1,4 @@
-"""Drawable geometry of a system, reports with an animation that plays in a browser, reports on bodies, and the live view."""
+"""Drawable geometry of a system, HTML reports with an animation, reports on bodies, and the live view in a browser."""
 
 from limber.drawing.geometry import Geometry, geometry
 from limber.viewer.body_page import body_page

@@ -1,4 +1,4 @@
-"""`body_page`: the report on a flexible body as one HTML file; nothing is loaded from elsewhere."""
+"""`body_page`: the report on a flexible body as one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from limber.whole import replacing
 
 
 def body_page(report: BodyReport, path: Any, *, title: str = "", count: int = 6) -> Path:
-    """Write one HTML file with the tables and pictures of a report.
+    """Write a report on a body as one HTML file with tables and pictures.
 
     Parameters
     ----------
     report : of a body, from `body.report()`.
     path : the file, .html.
-    title : the heading; the name of the body unless given.
+    title : the heading; by default the name of the body.
     count : how many modes are drawn, from the lowest; 0 for none.
     """
     file = target(path, ("html", "htm"))

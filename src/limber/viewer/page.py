@@ -1,4 +1,4 @@
-"""The page that all reports are: one HTML file, from which nothing is loaded."""
+"""The common page of all reports: one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def page(
 
     Parameters
     ----------
-    title, summary : the heading and what stands below it, as text.
+    title, summary : the heading and the text below it.
     notes, main, plots, tables : HTML of the paragraphs below those, and of the parts of the page.
     scripts : HTML of the scripts; a page without them does not allow any.
     """
@@ -38,7 +38,7 @@ def source(name: str) -> str:
 
 
 def filled(template: str, parts: dict[str, str]) -> str:
-    """The template with its {{names}} replaced, once: what is put in is not looked at again."""
+    """Replace the {{names}} of a template, once; the inserted text is not scanned again."""
     pieces = template.split("{{")
     out = [pieces[0]]
     for piece in pieces[1:]:

@@ -1,4 +1,4 @@
-"""`report`: a result as one HTML file with plots, numbers and an animation; nothing is loaded from elsewhere."""
+"""`report`: a result as one self-contained HTML file with plots, numbers and an animation."""
 
 from __future__ import annotations
 
@@ -42,21 +42,20 @@ def report(
     reference: Any = None,
     trail: tuple[str, str | int] | None = None,
 ) -> Path:
-    """Write one HTML file that opens from disk: plots, numbers, and an animation in space.
+    """Write one self-contained HTML file: plots, numbers, and an animation in space.
 
     Parameters
     ----------
     result : a Result with at least one row.
     path : the file, .html.
-    title : the heading; the name of the system unless given.
-    notes : a paragraph below it, as text.
-    scale : of the deformation at first; the page has a slider for it.
-    what : the plots, as in `limber.plotting.plot`; those that fit the system unless given.
+    title : the heading; by default the name of the system.
+    notes : a paragraph of text below it.
+    scale : the initial scale of the deformation; the page has a slider for it.
+    what : the plots, as in `limber.plotting.plot`; by default those that suit the system.
     bodies, nodes, reference : for the plots, as there.
-    trail : (body, node) whose path is drawn; the tip of the last body unless given.
+    trail : (body, node) whose path is drawn; by default the tip of the last body.
 
-    The file holds the motion (thinned beyond 2000 rows or 1.5 MB), has no date in it, and the same result
-    gives the same file.
+    The file contains the motion (thinned beyond 2000 rows or 1.5 MB) and no date; the same result gives the same file.
     """
     file = target(path, ("html", "htm"))
     result = pictured("report", result, 1, "there is nothing to report")

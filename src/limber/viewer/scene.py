@@ -1,12 +1,12 @@
-"""A result as the animation in a report wants it: how bodies are built, and how joints and modes move.
+"""A result in the form that the animation in a report needs: the structure of bodies, and the motion of joints and
+modes.
 
-The page moves the bodies by itself (`scene.js`): the frame of a body follows from that of its parent, the
-bent node it sits on, the motion of its joint and, with `inboard`, its own bent node.  So the deformation
-can be scaled in the browser, exactly as `geometry` does it, and a frame costs 7 numbers and one per mode
-a body.
+The page itself moves the bodies (`scene.js`): the frame of a body follows from that of its parent, the deformed node
+that carries it, the motion of its joint and, with `inboard`, its own deformed node. The deformation can therefore be
+scaled in the browser, exactly as `geometry` does it, and a frame needs only 7 numbers, and one per mode, for each body.
 
-Second-order shapes go to the page as further columns of the shapes, which it multiplies by products of modal
-coordinates: 1/2 eta^T second eta = sum_k column_k (1/2 eta^T product_k eta).  A few columns hold all of them.
+Second-order shapes are sent to the page as further columns of the shapes, which it multiplies by products of modal
+coordinates: 1/2 eta^T second eta = sum_k column_k (1/2 eta^T product_k eta). A few columns represent all of them.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ NEGLIGIBLE = 1e-7
 
 
 def scene(result: Result, trail: tuple[str, int], scale: float = 1.0) -> dict[str, Any]:
-    """Everything the animation shows, as JSON can hold it."""
+    """The content of the animation, in a form suitable for JSON."""
     s = result.system
     ends, active = ever_drawn(result)
     rows = frames(len(result), 4 * sum(7 + b.modes for b in s.bodies.values()))
@@ -90,7 +90,7 @@ def _nearest(s: System, drawn: Skeleton, node: int) -> int:
 
 
 def frames(rows: int, size: int) -> np.ndarray:
-    """The rows of a result to keep, of `size` bytes each: all, or evenly spread ones with the last."""
+    """The rows of a result to keep, of `size` bytes each: all, or evenly spaced ones including the last."""
     most = int(np.clip(BYTES // max(size, 1), 50, FRAMES))
     if rows <= most:
         return np.arange(rows)
@@ -151,7 +151,9 @@ def _body(
 
 
 def _nodes(s: System, body: str, products: Array, numbers: list[int]) -> dict[int, dict[str, Any]]:
-    """The nodes of a body that joints and closures sit on, as the page bends them: position, and the shapes row by row."""
+    """The nodes of a body that carry joints and closures, in the form that the page uses: position, and the shapes row
+    by row.
+    """
     nodes = s.bodies[body].node_set.shapes
     columns = with_products(nodes, products)
     return {
@@ -165,15 +167,16 @@ def _nodes(s: System, body: str, products: Array, numbers: list[int]) -> dict[in
 
 
 def _joint_nodes(s: System, body: str, closures: DrawnEnds) -> list[int]:
-    """The numbers of the nodes of a body that its own joint, those of its children or closures sit on."""
+    """The numbers of the nodes of a body that carry its own joint, those of its children or closures."""
     found = {item.at for item in s.attachments.values() if item.to == body}
     found |= {s.attachments[body].inboard, *closure_nodes(closures, body)}
     return sorted(j for j in found if j is not None)
 
 
 def products_of(s: System, body: str, drawn: Skeleton, nodes: list[int]) -> Array:
-    """(k, m, m): symmetric, orthonormal; the second-order shapes of what is drawn and of nodes with joints are sums of
-    them, to the precision of the page."""
+    """(k, m, m), symmetric and orthonormal: a basis for the second-order shapes of what is drawn and of nodes with
+    joints, to the precision of the page.
+    """
     joints = s.bodies[body].node_set.shapes[nodes]
     parts = [x.second for x in (drawn.shapes, joints) if x.second is not None]
     m = drawn.shapes.modes
@@ -186,7 +189,7 @@ def products_of(s: System, body: str, drawn: Skeleton, nodes: list[int]) -> Arra
 
 
 def with_products(shapes: Shapes, products: Array) -> Array:
-    """(n, 3, m + k): the shapes of points for modal coordinates and for their products."""
+    """(n, 3, m + k): the shapes of points for the modal coordinates and their products."""
     if shapes.second is None:
         extra = np.zeros((len(shapes), 3, len(products)))
     else:

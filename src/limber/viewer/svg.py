@@ -1,4 +1,4 @@
-"""Figures as SVG inside a page: in the colours of its text, with identifiers of their own."""
+"""Figures as inline SVG: in the text colours of the page, with unique identifiers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ THEMED: dict[str, Any] = dict.fromkeys(
 def plot_html(
     panels: list[Panel], events: tuple[float, ...], span: tuple[float, float], number: int
 ) -> str:
-    """Panels as a figure of the page; `span` is the time its axes show."""
+    """Panels as a figure of the page; `span` is the time range of its axes."""
     figure = figure_of(
         [p.thinned(POINTS) for p in panels], events, width=4.9, panel_height=1.9, foreground=INK,
         figure_facecolor="none", axes_facecolor="none", savefig_facecolor="none", grid_alpha=0.14, **THEMED,

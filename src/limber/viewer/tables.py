@@ -21,7 +21,7 @@ _UNITS = {C.ANGLE: ("rad", "rad/s", "N m"), C.DISPLACEMENT: ("m", "m/s", "N")}
 
 
 def tables(result: Result, nodes: dict[str, int]) -> str:
-    """All tables as HTML; `nodes` are those whose deflections are listed."""
+    """All tables as HTML; `nodes` are the nodes whose deflections are listed."""
     parts = [
         pair_table("Run", run(result)),
         pair_table("Model", model(result)),
@@ -43,7 +43,7 @@ def tables(result: Result, nodes: dict[str, int]) -> str:
 
 
 def changes(result: Result) -> Rows:
-    """What was attached, released, locked and unlocked, with the impulses, and what was active between."""
+    """The closures attached, released, locked and unlocked, with the impulses, and the active ones in between."""
     done = [str(change).split(": ", 1) for change in result.changes[:CHANGES]]
     rows: Rows = [(when, what) for when, what in done]
     if len(result.changes) > CHANGES:
@@ -57,7 +57,7 @@ def changes(result: Result) -> Rows:
 
 
 def run(result: Result) -> Rows:
-    """What the simulation was and cost."""
+    """Settings and cost of the simulation."""
     import matplotlib  # noqa: PLC0415 (slow to import)
     import scipy  # noqa: PLC0415 (slow to import)
 
@@ -86,7 +86,7 @@ def run(result: Result) -> Rows:
 
 
 def model(result: Result) -> Rows:
-    """What the system is."""
+    """Properties of the system."""
     s = result.system
     flexible = [b for b in s.bodies.values() if b.modes]
     gravity = ", ".join(f"{x:g}" for x in s.gravity)
@@ -110,7 +110,7 @@ _HEADS_JOINTS = ("joint", "coordinate", "speed", "torque or force")
 
 
 def joints(result: Result) -> Rows:
-    """Largest absolute coordinate, speed and force of every joint freedom."""
+    """Largest absolute coordinate, speed and force of every joint degree of freedom."""
     rows: Rows = []
     for name, joint in result.system.joints.items():
         theta, beta = result.joint(name), result.joint_speed(name)
@@ -141,7 +141,7 @@ def deflections(result: Result, nodes: dict[str, int]) -> Rows:
 
 
 def energies(result: Result) -> Rows:
-    """First, last, lowest and highest energies."""
+    """Initial, final, lowest and highest energies."""
     kinds = (
         ("kinetic", result.kinetic_energy),
         ("potential", result.potential_energy),
@@ -164,7 +164,7 @@ def energies(result: Result) -> Rows:
 
 
 def balance(result: Result) -> str:
-    """How exact the energies are, in words."""
+    """The accuracy of the energies, in words."""
     if result.supplied is None:
         return (
             "This result has no record of the energy that came in, so its balance is not checked."
@@ -186,13 +186,13 @@ def _shown(value: float) -> str:
 
 
 def pair_table(caption: str, rows: Rows) -> str:
-    """Names and values."""
+    """A table of names and values."""
     lines = [f"<tr><th>{escape(a)}</th><td>{escape(b)}</td></tr>" for a, b in rows]
     return f"<table><caption>{escape(caption)}</caption><tbody>{''.join(lines)}</tbody></table>"
 
 
 def wide_table(caption: str, heads: tuple[str, ...], rows: Rows) -> str:
-    """Columns under heads; nothing without rows."""
+    """A table with heads; empty without rows."""
     if not rows:
         return ""
     head = "".join(f"<th>{escape(h)}</th>" for h in heads)

@@ -1,7 +1,7 @@
-"""What all actuators have in common: they turn commands into generalized forces.
+"""The common part of actuators, which turn commands into generalized forces.
 
-An actuator is a description.  `drive(system)` makes what it is during one run, a `Drive`.  Times of drives count from the
-start of the run, those at which actuators fail are times of the simulation, as those of sensors are.
+An actuator is a description. `drive(system)` makes the object that acts during one run, a `Drive`. Times of drives
+count from the start of the run; failure times of actuators are simulation times, like those of sensors.
 """
 
 from __future__ import annotations
@@ -23,13 +23,14 @@ class Drive:
     """An actuator during one run.
 
     labels, unit : of its commands, one for each channel.
-    limits : the largest command of each channel; infinite where there is none.
-    driven : the place in v of the joint speed on which the torque of each channel acts, or None for a channel whose command
-        is not the torque of a joint.
+    limits : the largest command of each channel; infinite if there is none.
+    driven : the place in v of the joint speed on which the torque of each channel acts; None for a channel whose
+        command is not a joint torque.
     speeds : the places in v of the torques that follow a closed form between samples (`integrators.sampled`).
-    stateful : whether those depend on the speeds.
-    next : the time at which the actuator itself changes its forces, such as the end of a pulse; infinite if it does not.
-    origin : the time of the simulation at the start of the run.
+    stateful : whether these torques depend on the speeds.
+    next : the time at which the actuator itself changes its forces, such as the end of a pulse; infinite if it does
+        not.
+    origin : the simulation time at the start of the run.
     """
 
     labels: tuple[str, ...] = ()
@@ -42,42 +43,43 @@ class Drive:
     origin: float = 0.0
 
     def fails(self, spans: Spans, t: float) -> bool:
-        """Whether a time is within spans of the simulation, from their begin until just before their end."""
+        """Whether a time is within the given spans of simulation time, each from its start until just before its
+        end."""
         at, close = self.origin + t, self._close(t)
         return any(first - close <= at < last - close for first, last in spans)
 
     def next_failure(self, spans: Spans, t: float) -> float:
-        """The next time at which a span of the simulation begins or ends; infinite after the last one."""
+        """The next time at which a span of simulation time begins or ends; infinite after the last one."""
         after = self.origin + t + self._close(t)
         return min((x - self.origin for span in spans for x in span if x > after), default=math.inf)
 
     def _close(self, t: float) -> float:
-        """Times so close together are one."""
+        """The difference below which two times count as equal."""
         return max(SAME_TIME, ROUNDING * math.ulp(self.origin + t))
 
     def advance(self, t: float) -> None:
-        """Bring what changes between samples up to a time."""
+        """Advance the internal state to a time."""
 
     def command(self, t: float, command: list[float]) -> list[float]:
-        """Take a new command, from now on; returns the command as far as it can be followed."""
+        """Accept a new command, and return it as far as the actuator can follow it."""
         raise NotImplementedError
 
     def begin(self, command: list[float]) -> list[float]:
-        """Take the command that is in effect at the start of the run; returns it as far as it can be followed."""
+        """Accept the command in effect at the start of the run, and return it as far as the actuator can follow it."""
         return self.command(0.0, command)
 
     def add_torques(self, tau: Array) -> None:
         """Add the torques that are held until the next sample."""
 
     def begin_laws(self, laws: Array) -> None:
-        """Write what stays the same in the closed forms, a row for each of `speeds`."""
+        """Write the constant parts of the closed forms, a row for each of `speeds`."""
 
     def write_laws(self, laws: Array) -> None:
-        """Write the closed forms from now on; their times count from now."""
+        """Write the closed forms from now on; their time starts at zero now."""
 
 
 class Actuator(Frozen):
-    """The base of actuators."""
+    """The base class of actuators."""
 
     name: str
 
@@ -86,10 +88,10 @@ class Actuator(Frozen):
         raise NotImplementedError
 
     def check_system(self, system: System) -> None:
-        """Refuse a system of a loop that lacks what the actuator brings along; there is nothing to bring here."""
+        """Reject a system that lacks what the actuator adds to it. The base class accepts any."""
 
     def check_sample_time(self, sample_time: float) -> None:
-        """Refuse a controller whose sample time, s, does not suit the actuator; any does here."""
+        """Reject a controller whose sample time, s, does not suit the actuator. The base class accepts any."""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r})"

@@ -7,7 +7,8 @@ from limber.control.actuators.servo import Servo
 
 
 def fit(assembly: Assembly, *servos: Servo) -> Assembly:
-    """A copy of the assembly whose joints have the rotors and the friction of these servos; see `Servo.fitted`."""
+    """Return a copy of the assembly whose joints have the rotors and the friction of these servos; see
+    `Servo.fitted`."""
     for servo in servos:
         body = assembly.body_of(servo.body, f"servo {servo.name!r}: body")
         joint = servo.fitted(assembly.attachments[body].joint)

@@ -1,4 +1,4 @@
-"""Control-moment gyros: a rotor at constant speed in a gimbal that is turned."""
+"""Control moment gyros: a rotor at constant speed in a gimbal that is turned."""
 
 from __future__ import annotations
 
@@ -21,26 +21,27 @@ from limber.joints import Revolute
 
 
 class MomentGyro(Actuator):
-    """A control-moment gyro; the command is the rate of its gimbal, rad/s, which its drive holds.
+    """A control moment gyro. The command is the gimbal rate, rad/s, which its drive maintains.
 
-    `attach(assembly, to=...)` adds two bodies: the gimbal, named "<name> gimbal", and the rotor in it, named "<name>".  The
-    rotor must turn from the start: `spun_up(system, v0)` gives the speeds.
+    `attach(assembly, to=...)` adds two bodies: the gimbal, named "<name> gimbal", and the rotor in it, named "<name>".
+    The rotor must spin from the start: `spun_up(system, v0)` returns the speeds.
 
-    The drives of gimbal and rotor hold their speeds by torque = gain (wanted - speed), cut to the largest torque.
+    The drives of gimbal and rotor control their speeds by torque = gain (desired - speed), clipped to the largest
+    torque.
 
     Parameters
     ----------
     name : of the gyro and of its rotor.
-    gimbal_axis, spin_axis : of the gimbal on the body that it sits on, and of the rotor at the gimbal angle zero;
-        perpendicular.
+    gimbal_axis, spin_axis : the gimbal axis on the body that carries the gyro, and the rotor axis at gimbal angle zero;
+        they are perpendicular.
     momentum : of the rotor, N m s.
     speed : of the rotor, rad/s.
     mass : of the rotor, kg.
-    gimbal_inertia, gimbal_mass : of the gimbal about its axis, kg m^2, and kg.
-    gimbal_rate : the largest rate of the gimbal, rad/s.
+    gimbal_inertia, gimbal_mass : inertia of the gimbal about its axis, kg m^2, and its mass, kg.
+    gimbal_rate : the largest gimbal rate, rad/s.
     gimbal_torque, rotor_torque : the largest torques of the drives, N m.
-    bandwidth : of the drives, rad/s: their gain is bandwidth times inertia.  A load torque, such as momentum times the rate of
-        the body, makes the rate of the gimbal fall short by load / gain.
+    bandwidth : of the drives, rad/s; their gain is bandwidth times inertia. A load torque, such as momentum times the
+        rate of the body, makes the gimbal rate fall short by load / gain.
     """
 
     def __init__(
@@ -89,11 +90,11 @@ class MomentGyro(Actuator):
 
     @property
     def rotor_inertia(self) -> float:
-        """Of the rotor about its axis, kg m^2."""
+        """Inertia of the rotor about its axis, kg m^2."""
         return self.momentum / self.speed
 
     def attach(self, assembly: Assembly, to: str, **where: Any) -> Assembly:
-        """Add gimbal and rotor to an assembly, on the body `to`; `where` as in `Assembly.attach`."""
+        """Add gimbal and rotor to an assembly, on the body `to`; `where` is as in `Assembly.attach`."""
         gimbal = RigidBody(self.gimbal_mass, inertia=self.gimbal_inertia * np.eye(3))
         along = np.outer(self.spin_axis, self.spin_axis)
         rotor = RigidBody(self.mass, inertia=self.rotor_inertia * (0.5 * np.eye(3) + 0.5 * along))
@@ -106,7 +107,7 @@ class MomentGyro(Actuator):
         return f"{self.name} gimbal"
 
     def spun_up(self, system: System, v: ArrayLike | None = None) -> Array:
-        """The speeds v, rest unless given, with the rotor at its speed."""
+        """The speeds v, by default at rest, with the rotor at its nominal speed."""
         speeds = np.zeros(system.nv) if v is None else np.array(v, dtype=float)
         speeds[system.layout[self.name].v_joint] = self.speed
         return speeds
@@ -133,13 +134,14 @@ class GyroDrive(Drive):
         self._rate = 0.0
 
     def command(self, t: float, command: list[float]) -> list[float]:
-        """Take a new rate of the gimbal."""
+        """Accept a new gimbal rate."""
         most = self._gyro.gimbal_rate
         self._rate = max(-most, min(most, command[0]))
         return [self._rate]
 
     def begin_laws(self, laws: Array) -> None:
-        """Both drives hold a speed: the torque is as large as the law lets it be, gain (wanted - speed)."""
+        """Write the laws of both drives: each holds a speed with the torque gain (desired - speed), within its
+        limit."""
         gyro = self._gyro
         across = gyro.gimbal_inertia + 0.5 * gyro.rotor_inertia
         for law, inertia, wanted, most in (
@@ -151,5 +153,5 @@ class GyroDrive(Drive):
             law[L_STALL], law[L_DROP] = gain * wanted, gain
 
     def write_laws(self, laws: Array) -> None:
-        """The rate of the gimbal from now on."""
+        """Write the gimbal rate from now on."""
         laws[0, L_STALL] = laws[0, L_DROP] * self._rate

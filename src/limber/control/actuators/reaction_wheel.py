@@ -1,4 +1,4 @@
-"""Reaction wheels: bodies that turn against the one they sit on."""
+"""Reaction wheels: bodies that spin against the body that carries them."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ FADING_PART = 0.02
 
 
 class ReactionWheel(Actuator):
-    """A wheel on a body; the command is the torque of its motor on the wheel, whose reaction turns the body the other way.
+    """A reaction wheel. The command is the motor torque on the wheel; its reaction turns the body the other way.
 
     `attach(assembly, to=...)` adds the wheel as a body of this name, before the assembly is built.
 
     Parameters
     ----------
     name : of the wheel and of its body.
-    axis : of the wheel, in axes of the node that it sits on: three numbers, or a name such as "z".
+    axis : of the wheel, in the axes of the node that carries it: three numbers, or a name such as "z".
     inertia : of the wheel about its axis, kg m^2.
     mass : kg.
-    torque : the largest torque of the motor, N m.
-    momentum : the largest angular momentum, N m s; near it the torque that would increase it fades to zero.
+    torque : the largest motor torque, N m.
+    momentum : the largest angular momentum, N m s; near it, a torque that would increase it fades to zero.
     friction, damping : of the bearing, N m and N m s/rad.
-    cross_inertia : about the other two axes, kg m^2; by default half of `inertia`, that of a disk.
+    cross_inertia : about the other two axes, kg m^2; by default half of `inertia`, as for a disk.
     """
 
     def __init__(
@@ -75,17 +75,17 @@ class ReactionWheel(Actuator):
 
     @property
     def speed_limit(self) -> float:
-        """The speed of the largest momentum, rad/s."""
+        """The speed at the largest momentum, rad/s."""
         return self.momentum / self.inertia
 
     def body(self) -> RigidBody:
-        """The wheel as a body, its centre of mass at its origin."""
+        """The wheel as a body, with its centre of mass at its origin."""
         along = np.outer(self.axis, self.axis)
         I = self.inertia * along + self.cross_inertia * (np.eye(3) - along)
         return RigidBody(self.mass, inertia=I)
 
     def attach(self, assembly: Assembly, to: str, **where: Any) -> Assembly:
-        """Add the wheel to an assembly, on the body `to`; `where` as in `Assembly.attach`."""
+        """Add the wheel to an assembly, on the body `to`; `where` is as in `Assembly.attach`."""
         options: dict[str, Any] = {"damping": self.damping} if self.damping else {}
         if self.friction:
             options["friction"] = self.friction
@@ -115,13 +115,13 @@ class WheelDrive(Drive):
         self._torque = 0.0
 
     def command(self, t: float, command: list[float]) -> list[float]:
-        """Take a new torque."""
+        """Accept a new torque."""
         most = self._wheel.torque
         self._torque = max(-most, min(most, command[0]))
         return [self._torque]
 
     def begin_laws(self, laws: Array) -> None:
-        """The largest torque, which fades to zero towards the largest speed."""
+        """Write the largest torque, which fades to zero towards the largest speed."""
         wheel, law = self._wheel, laws[0]
         law[L_LIMIT] = wheel.torque
         if self._limited:
@@ -129,5 +129,5 @@ class WheelDrive(Drive):
             law[L_STALL] = law[L_DROP] * wheel.speed_limit
 
     def write_laws(self, laws: Array) -> None:
-        """The torque from now on."""
+        """Write the torque from now on."""
         laws[0, L_HELD] = self._torque

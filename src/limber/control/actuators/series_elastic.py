@@ -15,17 +15,17 @@ from limber.joints import Joint, Prismatic, Revolute
 class SeriesElastic(Servo):
     """A servo that drives its body through a spring.
 
-    `attach(assembly, body, joint, to=...)` adds the output of the gear, a body without mass named "<body> motor" whose joint
-    has the rotor and the friction, and behind it the body itself, on a joint about the same axis that is the spring.  The
-    coordinate of the body's joint is the deflection of the spring; its angle is the sum of both coordinates.
-    Springs, stops, damping and friction that the joint has besides stay with the motor, and act on its coordinate alone.
-    `inserted(assembly)` does the same to a body that an assembly has already.
+    `attach(assembly, body, joint, to=...)` adds the gear output, a massless body named "<body> motor" whose joint has
+    the rotor and the friction, and then the body itself, on a joint about the same axis that is the spring. The
+    coordinate of the body's joint is the deflection of the spring; the angle of the body is the sum of both
+    coordinates. Other springs, stops, damping and friction of the joint stay with the motor, and act on its coordinate
+    alone. `inserted(assembly)` does the same for a body that is already in an assembly.
 
     Parameters
     ----------
-    body : the name of the body that is driven.
+    body : the name of the driven body.
     stiffness, spring_damping : of the spring, N m/rad and N m s/rad.
-    options : those of `Servo`; it needs rotor_inertia.  The command is the torque at the output of the gear.
+    options : those of `Servo`; rotor_inertia is required. The command is the torque at the gear output.
     """
 
     def __init__(self, body: str, *, stiffness: float, spring_damping: float = 0.0, **options: Any):
@@ -43,14 +43,14 @@ class SeriesElastic(Servo):
     def attach(
         self, assembly: Assembly, body: Body, joint: Joint, to: str = "world", **where: Any
     ) -> Assembly:
-        """Add motor, spring and body to an assembly; `joint` tells the axis, `where` is as in `Assembly.attach`."""
+        """Add motor, spring and body to an assembly; `joint` gives the axis, and `where` is as in `Assembly.attach`."""
         inboard = where.pop("inboard", None)
         spring = self._spring(joint)
         assembly.attach(self.body, RigidBody(0.0), self.fitted(joint), to, **where)
         return assembly.attach(self.driven, body, spring, to=self.body, inboard=inboard)
 
     def inserted(self, assembly: Assembly) -> Assembly:
-        """A copy of an assembly, which has the body on a stiff joint, with the motor and the spring in place of that joint."""
+        """Return a copy of an assembly in which the motor and the spring replace the stiff joint of the body."""
         found = assembly.body_of(self.driven, "series elastic joint: body")
         if found != self.driven:
             raise ArgumentValueError(

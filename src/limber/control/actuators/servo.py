@@ -1,17 +1,19 @@
-r"""Servos: a motor with its current loop and its gear on a joint of one speed.
+r"""Servos: a motor with its current loop and its gear on a joint with one speed.
 
-The command is the torque at the joint.  It is cut to the limit, and changes no faster than `torque_rate`.  The current loop
-follows it with a first-order lag, in closed form between samples.  At the joint speed v the torque is then cut to what
+The command is the torque at the joint. It is clipped to the limit, and changes no faster than `torque_rate`. The
+current loop follows it with a first-order lag, in closed form between samples. At the joint speed v the torque is then
+limited by
 
-    the voltage leaves,     |torque + N^2 k^2 eta / R v| <= N k eta U / R,      N the ratio, k the torque constant, R the
-                                                                                resistance, U the voltage, eta the efficiency,
-    the power allows,       |torque v| <= power
+    the voltage,     |torque + N^2 k^2 eta / R v| <= N k eta U / R,      N the ratio, k the torque constant, R the
+                                                                         resistance, U the voltage, eta the efficiency,
+    the power,       |torque v| <= power
 
-which the integrator does at every evaluation.
+which the integrator applies at every evaluation.
 
-The rotor and the friction are physics of the joint, where the equations of motion have them: `fitted(joint)` gives the
-joint with armature = N^2 J, damping and friction, and a servo with a rotor is refused on a joint with another armature.  A run
-of the loop may have other numbers there (parameters of `simulate`), as a plant that is not known exactly has.
+The rotor and the friction are physics of the joint, where they enter the equations of motion: `fitted(joint)` returns
+the joint with armature = N^2 J, damping and friction, and a servo with a rotor is rejected on a joint with a different
+armature. A run of the loop may have other values there (parameters of `simulate`), to represent a plant that is not
+known exactly.
 """
 
 from __future__ import annotations
@@ -39,19 +41,19 @@ class Servo(Actuator):
     ----------
     body : the body whose joint is driven; the joint has one speed.
     name : of the servo; by default that of the body.
-    ratio : of the gear, motor turns for a turn of the joint.
+    ratio : gear ratio, motor turns per turn of the joint.
     rotor_inertia : of the motor and the fast side of the gear, kg m^2, on the motor side.
-    friction, damping : at the joint, N m and N m s/rad; of motor and gear together.
+    friction, damping : of motor and gear together, at the joint, N m and N m s/rad.
     limit : the largest torque at the joint, N m.
-    torque_rate : the fastest change of the torque, N m/s, from command to command; it begins with the first one, at 0 or at
-        what `initial` of the loop says.
+    torque_rate : the fastest change of the torque, N m/s, from command to command; before the first command the torque
+        is 0, or `initial` of the loop.
     current_time : time constant of the current loop, s.
-    torque_constant, resistance, voltage : of the motor, N m/A, Ohm, V; all three, or none for a supply without limit.  The
-        constant of the back-EMF in V s/rad is the torque constant.
+    torque_constant, resistance, voltage : of the motor, N m/A, Ohm, V; all three, or none for an unlimited supply. The
+        back-EMF constant in V s/rad equals the torque constant.
     efficiency : of the gear.
     power : the largest mechanical power at the joint, W.
-    stuck : ((from, until), ...), times of the simulation, s, during which the servo keeps the command that it has.
-    dead : ((from, until), ...), times of the simulation, s, during which the servo gives no torque.
+    stuck : ((from, until), ...), intervals of simulation time, s, during which the servo keeps its last command.
+    dead : ((from, until), ...), intervals of simulation time, s, during which the servo gives no torque.
     """
 
     def __init__(
@@ -107,11 +109,13 @@ class Servo(Actuator):
 
     @property
     def armature(self) -> float:
-        """The inertia of the rotor as the joint feels it, ratio^2 J, kg m^2."""
+        """The rotor inertia reflected to the joint, ratio^2 J, kg m^2."""
         return self.ratio**2 * self.rotor_inertia
 
     def fitted(self, joint: Joint) -> Joint:
-        """The joint with the rotor and the friction of this servo; a joint that has an armature already is refused."""
+        """Return the joint with the rotor and the friction of this servo; a joint that already has an armature is
+        rejected.
+        """
         physics = joint.physics
         if joint.dofs != 1:
             raise ArgumentValueError(
@@ -147,11 +151,11 @@ class Servo(Actuator):
         return ServoDrive(self, int(place.v[0]), unit)
 
     def check_system(self, system: System) -> None:
-        """Refuse a joint whose rotor or friction is not that of the servo."""
+        """Reject a joint whose rotor or friction is not that of the servo."""
         self._refuse_other_physics(system.joints[system.body_of(self.body)])
 
     def _refuse_other_physics(self, joint: Joint) -> None:
-        """Refuse a joint without this rotor or friction, or with another one."""
+        """Reject a joint without this rotor or friction, or with a different one."""
         physics = joint.physics
         found = float(physics.armature[0])
         advice = f"Attach body {self.body!r} by servo.fitted(joint), or with lb.control.fit(assembly, servo)"
@@ -185,7 +189,7 @@ class ServoDrive(Drive):
         self._commanded_at: float | None = None
 
     def advance(self, t: float) -> None:
-        """Let the current loop go on."""
+        """Advance the current loop."""
         if self._rate:
             fading = (self._torque - self._target) * math.exp(-self._rate * (t - self._time))
             self._torque = self._target + fading
@@ -194,16 +198,16 @@ class ServoDrive(Drive):
         self._time = t
 
     def command(self, t: float, command: list[float]) -> list[float]:
-        """Take a new torque."""
+        """Accept a new torque."""
         since = 0.0 if self._commanded_at is None else t - self._commanded_at
         return self._take(t, command[0], self.servo.torque_rate * since if since else 0.0)
 
     def begin(self, command: list[float]) -> list[float]:
-        """Take the torque at the start, from which later ones change no faster than they can."""
+        """Accept the initial torque, from which later ones change no faster than the rate limit."""
         return self._take(0.0, command[0], math.inf)
 
     def _take(self, t: float, asked: float, most: float) -> list[float]:
-        """Take a torque that is off the last one by no more than `most`, where its rate has a limit."""
+        """Accept a torque that differs from the last one by at most `most`, if its rate is limited."""
         servo = self.servo
         self._commanded_at = t
         if self.fails(servo.stuck, t):
@@ -217,13 +221,13 @@ class ServoDrive(Drive):
         return [asked]
 
     def begin_laws(self, laws: Array) -> None:
-        """The limits of the torque."""
+        """Write the limits of the torque."""
         servo, law = self.servo, laws[0]
         law[L_RATE], law[L_LIMIT] = self._rate, servo.limit
         law[L_STALL], law[L_DROP], law[L_POWER] = servo.stall, servo.drop, servo.power
 
     def write_laws(self, laws: Array) -> None:
-        """The torque from now on."""
+        """Write the torque from now on."""
         dead = self.servo.dead
         alive = not self.fails(dead, self._time)
         laws[0, L_HELD] = self._target if alive else 0.0

@@ -21,23 +21,23 @@ PERIOD_AGREES = 1e-9
 
 
 class Thruster(Actuator):
-    """A thruster fixed to a rigid body with a Free joint; the command is the mean force over the next `period`, N.
+    """A thruster fixed to a rigid body with a Free joint. The command is the mean force over the next `period`, N.
 
-    The thruster fires for command / force of the period, at its beginning.  What would be shorter than `minimum_pulse` is
-    kept and added to the next command; so is what is lost or too much by the steps of `resolution`.  Commands below zero
-    count as zero.
+    The thruster fires at the beginning of the period, for the fraction command / force of it. A pulse shorter than
+    `minimum_pulse` is not fired but added to the next command, and so is the error from rounding to `resolution`.
+    Negative commands count as zero.
 
     Parameters
     ----------
     name : of the thruster.
-    body : the body it sits on.
-    position, direction : in axes of the body: where it sits, m, and the direction of the force on the body.
+    body : the body that carries it.
+    position, direction : in body axes: its position, m, and the direction of the force on the body.
     force : N.
-    period : s; it must be the sample time of the controller.
-    minimum_pulse : the shortest time for which it fires, s.
-    resolution : pulses last a whole number of these times, s; 0 for any length.
-    misalignment : a small rotation vector in axes of the body, rad, by which the force is off its direction.
-    stuck_off : ((from, until), ...), times of the simulation, s, during which it does not fire.
+    period : s; it must equal the sample time of the controller.
+    minimum_pulse : the shortest pulse, s.
+    resolution : pulses last a whole number of these intervals, s; 0 for any length.
+    misalignment : a small rotation vector in body axes, rad, from the nominal to the actual direction of the force.
+    stuck_off : ((from, until), ...), intervals of simulation time, s, during which it does not fire.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class Thruster(Actuator):
 
     @property
     def wrench(self) -> Array:
-        """[moment, force] on the body while it fires, in axes of the body at its origin."""
+        """[moment, force] on the body while it fires, in body axes at the body origin."""
         w, x, y, z = quaternion_of_vector(self.misalignment)
         u = np.array([x, y, z])
         turned = self.direction + 2.0 * np.cross(
@@ -84,7 +84,7 @@ class Thruster(Actuator):
         return np.concatenate([np.cross(self.position, force), force])
 
     def check_sample_time(self, sample_time: float) -> None:
-        """Refuse commands that stand for another time than they last."""
+        """Reject a controller whose sample time differs from `period`."""
         if abs(self.period - sample_time) > PERIOD_AGREES * sample_time:
             raise ArgumentValueError(
                 f"thruster {self.name!r} has period={self.period:g} s, and the controller a sample every {sample_time:g} s: its impulse would "
@@ -119,14 +119,14 @@ class ThrusterDrive(Drive):
         self._fires = False
 
     def advance(self, t: float) -> None:
-        """The end of a pulse, or of a time during which it cannot fire."""
+        """End a pulse, or an interval during which it cannot fire."""
         commanded = t < self._until - 1e-9 * self._thruster.period
         off = self._thruster.stuck_off
         self._fires = commanded and not self.fails(off, t)
         self.next = min(self._until, self.next_failure(off, t)) if commanded else math.inf
 
     def command(self, t: float, command: list[float]) -> list[float]:
-        """Fire for the time that the command stands for."""
+        """Fire for the time that the command requires."""
         thruster = self._thruster
         wanted = max(command[0], 0.0) / thruster.force * thruster.period + self._kept
         time = min(wanted, thruster.period)
@@ -143,6 +143,6 @@ class ThrusterDrive(Drive):
         return [thruster.force * max(time - lost, 0.0) / thruster.period]
 
     def add_torques(self, tau: Array) -> None:
-        """The wrench, while it fires."""
+        """Add the wrench while it fires."""
         if self._fires:
             tau[self._place] += self._wrench

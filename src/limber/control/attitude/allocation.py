@@ -1,12 +1,12 @@
-r"""Which wheels, moment gyros and thrusters make the torque that an attitude controller wants.
+r"""Allocation of the torque of an attitude controller to wheels, moment gyros and thrusters.
 
     wheels        t = -A^+ u, with the axes of the wheels in the columns of A: motor torques t turn the hub by -A t
-    moment gyros  rates = -A^T (A A^T + r E)^-1 u, A = dh/d(gimbal angles); r grows towards singular positions, and E has parts
-                  that change with time, so that the gyros leave them (Wie, Bailey & Heiberg, Singularity robust steering logic
-                  for redundant single-gimbal control moment gyros, 2001)
+    moment gyros  rates = -A^T (A A^T + r E)^-1 u, A = dh/d(gimbal angles); r grows near singular configurations, and
+                  E has time-varying parts, so that the gyros leave them (Wie, Bailey & Heiberg, Singularity robust
+                  steering logic for redundant single-gimbal control moment gyros, 2001)
     thrusters     forces f >= 0 that minimize |B f - u|, with as little net force as possible
 
-Where something is at its limit, all wheels or gyros take the same part of what was wanted, so that the torque keeps its direction.
+At a limit, all wheels or gyros are scaled by the same factor, so that the torque keeps its direction.
 """
 
 from __future__ import annotations
@@ -63,22 +63,23 @@ class Wheels:
         self.reads = np.array(self.turning)
 
     def momentum(self, measured: Measured) -> Array:
-        """(3,) of the wheels, relative to the hub and in its axes; nan where no sensor reads them."""
+        """(3,) momentum of the wheels relative to the hub, in hub axes; nan if no sensor reads them."""
         return self.axes @ (self.inertia * measured.v[self.reads])
 
     def bearable(self, torque: Array) -> Array:
-        """The torque of thrusters, in the same direction, that wheels can take while they control the attitude."""
+        """The thruster torque, in the same direction, that the wheels can counteract while they control the
+        attitude."""
         return _within(self.inverse @ torque, FOR_UNLOADING * self.limits) * torque
 
     def commands(self, t: float, torque: Array, measured: Measured) -> tuple[Array, float]:
-        """Motor torques, and which part of the torque they make."""
+        """Motor torques, and the part of the torque that they produce."""
         asked = -self.inverse @ torque
         part = _within(asked, self.limits)
         return part * asked, part
 
 
 class MomentGyros:
-    """Control-moment gyros on the hub."""
+    """Control moment gyros on the hub."""
 
     stores = True
 
@@ -96,16 +97,16 @@ class MomentGyros:
         )
 
     def momentum(self, measured: Measured) -> Array:
-        """(3,) of the rotors in axes of the hub."""
+        """(3,) momentum of the rotors in hub axes."""
         angles = measured.q[self.reads]
         return (self.spins * np.cos(angles) + self.across * np.sin(angles)) @ self.stored
 
     def bearable(self, torque: Array) -> Array:
-        """The torque of thrusters that the gyros can take: turning rotors, they take any that thrusters make."""
+        """The thruster torque that the gyros can counteract: any that thrusters produce."""
         return torque
 
     def commands(self, t: float, torque: Array, measured: Measured) -> tuple[Array, float]:
-        """Rates of the gimbals, and which part of the torque they make."""
+        """Gimbal rates, and the part of the torque that they produce."""
         angles = measured.q[self.reads]
         A = self.across * np.cos(angles) - self.spins * np.sin(angles)
         measure = math.sqrt(max(float(np.linalg.det(A @ A.T)), 0.0))
@@ -123,7 +124,7 @@ class MomentGyros:
 
 
 class Thrusters:
-    """Thrusters on the hub; they make torques about the mass centre."""
+    """Thrusters on the hub; they produce torques about the centre of mass."""
 
     def __init__(self, thrusters: Sequence[Thruster], centre: Array):
         self.labels = tuple(thruster.name for thruster in thrusters)
@@ -134,14 +135,14 @@ class Thrusters:
         self._rows = np.vstack([self.moments, FORCE_WEIGHT * wrenches[3:]])
 
     def forces(self, torque: Array) -> tuple[Array, Array]:
-        """Forces of the thrusters, and the torque that they make."""
+        """Thruster forces, and the torque that they produce."""
         found, _ = nnls(self._rows, np.concatenate([torque, np.zeros(3)]))
         found = _within(found, self.limits) * found
         return found, self.moments @ found
 
 
 def allocation(system: System, hub: str, actuators: Sequence[Any]) -> Any:
-    """What makes the torques in a loop: its wheels, its moment gyros, or nothing but the hub itself."""
+    """The source of torques in a loop: its wheels, its moment gyros, or a torque on the hub itself."""
     wheels = [x for x in actuators if isinstance(x, ReactionWheel)]
     gyros = [x for x in actuators if isinstance(x, MomentGyro)]
     if wheels and gyros:
@@ -156,7 +157,7 @@ def allocation(system: System, hub: str, actuators: Sequence[Any]) -> Any:
 
 
 def _within(asked: Array, limits: Array) -> float:
-    """The part of what was asked that is within all limits."""
+    """The fraction of the requested values that is within all limits."""
     return float(1.0 / max(1.0, np.max(np.abs(asked) / limits, initial=0.0)))
 
 

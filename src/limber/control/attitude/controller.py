@@ -1,17 +1,18 @@
 r"""Attitude control of a floating system by quaternion feedback.
 
-At every sample, with the desired attitude, rate w_d and acceleration a_d, the turn R_e of the body from there, twice its vector part
-e = 2 sign(scalar) vector in body axes, the rate w, and the momentum h of wheels or gyros,
+Given the desired attitude, rate w_d and acceleration a_d, the rotation R_e of the body from the desired attitude, twice
+its vector part e = 2 sign(scalar) vector in body axes, the rate w, and the momentum h of wheels or gyros, the
+controller computes at every sample
 
     r = w - R_e^T w_d
     i <- i + T e / integral_time
     feedback = filters(-J (bandwidth^2 (e + i) + 2 damping bandwidth r))
     torque = feedback + J (R_e^T a_d - r x R_e^T w_d) + w x (J w + h)
 
-where J is the inertia of the undeformed system about its mass centre (Wie, Weiss & Arapostathis, Quaternion feedback regulator
-for spacecraft eigenaxis rotations, 1989).  Errors of a rigid body decay with the natural frequency `bandwidth` and the
-ratio `damping`, about the eigen-axis.  The torque is made by wheels, moment gyros or thrusters (`allocation`).  While momentum is
-unloaded, thrusters add a torque, which wheels take over.
+where J is the inertia of the undeformed system about its centre of mass (Wie, Weiss & Arapostathis, Quaternion feedback
+regulator for spacecraft eigenaxis rotations, 1989). Errors of a rigid body decay about the eigenaxis with the natural
+frequency `bandwidth` and the damping ratio `damping`. Wheels, moment gyros or thrusters produce the torque
+(`allocation`). While momentum is unloaded, thrusters add a torque, which the wheels counteract.
 """
 
 from __future__ import annotations
@@ -50,27 +51,28 @@ AXES = ("x", "y", "z")
 
 
 class AttitudeController(Controller):
-    """The hub of a floating system follows an attitude; the head of this file has the equations.
+    """Attitude control of the hub of a floating system; the head of this file has the equations.
 
     Parameters
     ----------
     hub : the rigid body with a Free joint whose attitude is controlled.
-    bandwidth : rad/s, the natural frequency with which errors of a rigid body decay.
-    damping : their damping ratio.
-    integral_time : s, of the integral of the error; None for none.
+    bandwidth : rad/s, the natural frequency of the attitude error of a rigid body.
+    damping : its damping ratio.
+    integral_time : s, of the integral of the error; None for no integral.
     sample_time : s.
-    reference : None to hold the attitude at the start; a quaternion, scalar first; or a function of time that gives a
+    reference : None to hold the initial attitude; a quaternion, scalar first; or a function of time that returns a
         quaternion or an `AttitudeMotion`, such as an `EigenAxisSlew`.
-    filters : of the feedback on all three axes, such as `notch`, `low_pass`, or `notches` from the modes of a system.
-    unloading : when thrusters take momentum out of wheels or gyros, an `Unloading`.
-    observer : with sensors, what estimates attitude and rate; an `AttitudeEstimator` unless given.
-    system : the model by which J is computed, if it is not the system of the loop.
+    filters : filters of the feedback on all three axes, such as `notch`, `low_pass`, or `notches` from the modes of a
+        system.
+    unloading : an `Unloading`, which says when thrusters take momentum out of wheels or gyros.
+    observer : with sensors, the estimator of attitude and rate; by default an `AttitudeEstimator`.
+    system : the model from which J is computed, if it is not the system of the loop.
 
-    Torques are made by the `ReactionWheel`s of the loop, or its `MomentGyro`s; where it has neither, by its `Thruster`s; without
-    actuators they act on the hub.  With sensors, tachometers on the wheels tell of their momentum, which unloading
-    needs, and encoders on the gimbals of moment gyros are needed for steering.
+    The torques are produced by the `ReactionWheel`s or `MomentGyro`s of the loop; if it has neither, by its
+    `Thruster`s; without actuators they act on the hub. With sensors, unloading needs tachometers on the wheels, to know
+    their momentum, and steering of moment gyros needs encoders on their gimbals.
 
-    In a loop, "attitude error" (rad, in body axes), "hub torque", "stored momentum" and "unloading" (0 or 1) are recorded.
+    The loop records "attitude error" (rad, in body axes), "hub torque", "stored momentum" and "unloading" (0 or 1).
     """
 
     def __init__(
@@ -114,7 +116,7 @@ class AttitudeController(Controller):
     # --- the loop ------------------------------------------------------------------------------------
 
     def prepare(self, loop: Any) -> None:
-        """Find the hub, what measures it and what turns it."""
+        """Find the hub, its sensors and its actuators."""
         s: System = loop.system
         place = free_hub(s, self.hub, "AttitudeController")
         self._refuse_others(loop)
@@ -145,7 +147,8 @@ class AttitudeController(Controller):
         self._warn_of_weak_wheels()
 
     def _warn_of_weak_wheels(self) -> None:
-        """Say where the torque or the momentum of a slew, of a rigid craft at rest before, is beyond the wheels."""
+        """Warn if the torque or the momentum of a slew of the rigid craft, from rest, exceeds the limits of the
+        wheels."""
         slew, wheels = self.reference, self._make
         if (
             not isinstance(wheels, Wheels)
@@ -208,7 +211,7 @@ class AttitudeController(Controller):
         self.uses = (*self._observer.uses, *names)
 
     def start(self, t: float, measured: Measured) -> None:
-        """Begin anew, at the attitude that is measured."""
+        """Reset the controller, at the measured attitude."""
         self._bank.reset()
         self._integral = np.zeros(3)
         if self._manager is not None:
@@ -220,7 +223,7 @@ class AttitudeController(Controller):
             self._held = np.array(measured.q[self._quaternion])
 
     def command(self, t: float, measured: Measured) -> Array:
-        """Torques of wheels, rates of gimbals and forces of thrusters; or the torque on the hub."""
+        """Return wheel torques, gimbal rates and thruster forces, or the torque on the hub."""
         if self._observer is not None:
             attitude, w = self._observer.update(t, measured)
         else:
@@ -238,7 +241,8 @@ class AttitudeController(Controller):
         return command
 
     def _deviation(self, wanted: AttitudeMotion, attitude: Array, w: Array, h: Array) -> tuple:
-        """The errors of attitude and rate, and the torques of the motion itself: of its acceleration, and gyroscopic ones."""
+        """The errors of attitude and rate, and the torques of the motion itself: acceleration and gyroscopic
+        torques."""
         away = product(conjugate(wanted.quaternion), attitude)
         error = 2.0 * away[1:] * (1.0 if away[0] >= 0.0 else -1.0)
         back = matrix_of(away).T
@@ -253,7 +257,7 @@ class AttitudeController(Controller):
         return self._bank.step(-self.craft.turned @ (k * (error + self._integral) + d * rate))
 
     def _allocated(self, t: float, torque: Array, h: Array, measured: Measured) -> tuple:
-        """The command, and the part of the torque that it makes."""
+        """The command, and the part of the torque that it produces."""
         command, part = np.zeros(self._width), 1.0
         thrusters = self._thrusters
         if isinstance(self._make, TorqueOnHub):
@@ -276,17 +280,18 @@ class AttitudeController(Controller):
         return _motion(self.reference(t), t)
 
     def outputs(self) -> dict[str, Any]:
-        """What is recorded at a sample."""
+        """Return the signals to record at a sample."""
         return self._recorded
 
     # --- analysis ------------------------------------------------------------------------------------
 
     def linear(self) -> LinearModel:
-        """The controller at rest as a discrete linear model, from small rotations and rates of the hub to its commands.
+        """Return the controller at rest as a discrete linear model, from small rotations and rates of the hub to its
+        commands.
 
-        Inputs are "rotation <hub> x" to "angular_velocity <hub> z", as `lb.linearize` names them among its outputs; outputs are
-        the torques of the wheels, or of the hub.  Thrusters and moment gyros have no linear model.  With sensors in the loop, the
-        observer is part of it.
+        The inputs are "rotation <hub> x" to "angular_velocity <hub> z", the names that `lb.linearize` gives these
+        outputs. The outputs are the torques of the wheels, or of the hub. Thrusters and moment gyros have no linear
+        model. With sensors in the loop, the observer is included.
         """
         law = self._law()
         if self._observer is None:
@@ -294,7 +299,7 @@ class AttitudeController(Controller):
         return observed_feedback(self, self._observer, "AttitudeEstimator")(law)
 
     def _law(self) -> LinearModel:
-        """From small rotations and rates, as they are estimated, to commands."""
+        """The law from estimated small rotations and rates to commands."""
         spread, names = self._spread()
         k, d = self.bandwidth**2, 2.0 * self.damping * self.bandwidth
         J, T = self.craft.turned, self.sample_time
@@ -345,7 +350,7 @@ def _checked_reference(given: Any) -> Any:
 
 
 def _motion(given: Any, t: float) -> AttitudeMotion:
-    """What a reference function returned."""
+    """Check the return value of a reference function."""
     if isinstance(given, AttitudeMotion):
         return given
     parts: tuple[ArrayLike, ...] = given if isinstance(given, tuple) else (given,)

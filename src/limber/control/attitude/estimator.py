@@ -1,17 +1,18 @@
 r"""Attitude and rate of a hub from a star tracker and a gyro: a multiplicative extended Kalman filter.
 
-The state is the attitude, a unit quaternion, and the bias b of the gyro.  With the error x = [rotation in body axes, error of b],
-and the rate w = reading of the gyro - b,
+The state is the attitude, a unit quaternion, and the gyro bias b. With the error x = [rotation in body axes, error of
+b], and the rate w = reading of the gyro - b,
 
-    attitude <- attitude turned by w T
+    attitude <- attitude rotated by w T
     Phi = [[exp(-[w x] T), -T], [0, 1]],    Q = [[n^2 T + u^2 T^3 / 3, -u^2 T^2 / 2], [-u^2 T^2 / 2, u^2 T]]
 
-for a gyro of the noise density n whose bias walks by u (Lefferts, Markley & Shuster, Kalman filtering for spacecraft attitude
-estimation, 1982; Farrenkopf's Q).  A reading of the star tracker differs from the attitude by a small rotation, of which the
-gain of the filter is taken.  A reading that arrives late is turned on by the rate meanwhile.
+for a gyro with the noise density n and the bias random walk u (Lefferts, Markley & Shuster, Kalman filtering for
+spacecraft attitude estimation, 1982; Farrenkopf's Q). A reading of the star tracker differs from the attitude by a
+small rotation, which is multiplied by the filter gain. A reading that arrives late is propagated by the rate to the
+present time.
 
-For margins the filter is a linear one: its gains are those after a long time, and a star tracker that is slower than the loop
-counts as one that is read at every sample with as much more noise, so that it corrects as much in a second.
+For margins the filter is linear: its gains are the steady-state gains, and a star tracker slower than the loop is
+replaced by one that is read at every sample, with noise increased such that it corrects as much per second.
 """
 
 from __future__ import annotations
@@ -39,15 +40,18 @@ from limber.errors import ArgumentValueError, DynamicsError
 
 
 class AttitudeEstimator:
-    """Attitude, rate and gyro bias from a star tracker and a gyro on the hub; the head of this file has the equations.
+    """Estimates attitude, rate and gyro bias from a star tracker and a gyro on the hub.
+
+    The head of this file has the equations.
 
     Parameters
     ----------
-    bias : standard deviation of the bias of the gyro at the start, rad/s: one number, or three.
-    bias_walk : of the bias, rad/s/sqrt(s); that of the gyro unless given.  What is greater lets the filter forget sooner.
+    bias : standard deviation of the initial gyro bias, rad/s: one number, or three.
+    bias_walk : random walk of the bias, rad/s/sqrt(s); by default that of the gyro. A larger value makes the filter
+        forget sooner.
 
-    Noise is taken from the sensors.  After a sample, `quaternion` and `rate` are the estimate of the hub, `bias` that of the gyro
-    in body axes, and `covariance` (6, 6) that of [rotation, bias].
+    The noise is taken from the sensors. After a sample, `quaternion` and `rate` are the estimate for the hub, `bias` is
+    that of the gyro in body axes, and `covariance` (6, 6) is that of [rotation, bias].
     """
 
     def __init__(self, bias: ArrayLike = 1e-4, bias_walk: ArrayLike | None = None):
@@ -81,7 +85,7 @@ class AttitudeEstimator:
         self._P0[3:, 3:] = G @ np.diag(_three(self.first_bias) ** 2) @ G.T
 
     def start(self, t: float, measured: Measured) -> None:
-        """Begin at the first reading of the star tracker, without a bias."""
+        """Reset the estimator at the first reading of the star tracker, with zero bias."""
         gyro, tracker = self.uses
         self.bias, self.covariance = np.zeros(3), self._P0.copy()
         self.rate = self._gyro_axes @ measured[gyro]
@@ -91,7 +95,7 @@ class AttitudeEstimator:
         self._last = t
 
     def update(self, t: float, measured: Measured) -> tuple[Array, Array]:
-        """The attitude and the rate at a sample."""
+        """Return the attitude and the rate at a sample."""
         gyro, tracker = self.uses
         step = t - self._last
         before = self.rate
@@ -115,7 +119,7 @@ class AttitudeEstimator:
         self.covariance = Phi @ self.covariance @ Phi.T + self._Q * (T / self.sample_time)
 
     def _correct(self, reading: Array, age: float) -> None:
-        """Take a reading of the star tracker into account."""
+        """Correct the estimate with a reading of the star tracker."""
         late = quaternion_of_vector(self.rate * age)
         read = product(product(reading, self._tracker_turn), late)
         error = product(conjugate(self.quaternion), read)
@@ -132,10 +136,11 @@ class AttitudeEstimator:
         self.covariance = left @ P @ left.T + G @ self._R @ G.T
 
     def with_feedback(self, feedback: LinearModel) -> LinearModel:
-        """Filter and feedback as one sampled model; the head of this file tells what is fixed for that.
+        """The filter and a feedback as one sampled model; the head of this file says which quantities are constant in
+        it.
 
-        feedback : a sampled model from the rotation and the rate of the hub to commands.  What is returned has the same inputs, as
-            the star tracker and the gyro read them.
+        feedback : a sampled model from the rotation and the rate of the hub to commands. The result has the same
+            inputs, as the star tracker and the gyro read them.
         """
         T, k = self.sample_time, feedback
         gyro_rate = self._rates[0]
@@ -180,7 +185,7 @@ class AttitudeEstimator:
         )  # fmt: skip
 
     def _steady_gains(self) -> tuple[Array, Array]:
-        """The gains of rotation and bias after a long time; that of a bias that does not walk goes to zero."""
+        """The steady-state gains of rotation and bias; that of a constant bias is zero."""
         T = self.sample_time
         n = 6 if self._walk.any() else 3
         Phi, H = np.eye(6), np.eye(3, 6)

@@ -3,9 +3,9 @@ r"""Filters that keep an attitude loop from exciting the modes of a spacecraft.
     notch       (s^2 + 2 depth width w s + w^2) / (s^2 + 2 width w s + w^2)
     low pass    w^2 / (s^2 + 2 damping w s + w^2)
 
-A notch takes the loop gain away at one mode, over a band of 2 width w; a low pass rolls it off at all modes above w (gain
-stabilization).  Both cost phase below w: about 2 width W / w and 2 damping W / w radians at a frequency W well below w.  A
-program runs them by the trapezoidal rule, with s = w / tan(w T / 2) (z - 1) / (z + 1), so that w stays where it is.
+A notch removes the loop gain at one mode, over a band of 2 width w; a low pass attenuates all modes above w (gain
+stabilization). Both cost phase below w: about 2 width W / w and 2 damping W / w radians at a frequency W well below w.
+They are discretized by the trapezoidal rule with s = w / tan(w T / 2) (z - 1) / (z + 1), which preserves w.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from limber.errors import ArgumentValueError
 
 @dataclass(frozen=True)
 class SecondOrder:
-    """A filter (b2 s^2 + b1 s + b0) / (s^2 + a1 s + a0); `notch` and `low_pass` make them.
+    """A filter (b2 s^2 + b1 s + b0) / (s^2 + a1 s + a0); made by `notch` and `low_pass`.
 
-    omega : the frequency that is kept when the filter is sampled, rad/s.
+    omega : the frequency at which the response is preserved when the filter is sampled, rad/s.
     """
 
     b2: float
@@ -60,7 +60,7 @@ class SecondOrder:
 
 
 def notch(omega: float, width: float = 0.5, depth: float = 0.05) -> SecondOrder:
-    """A notch at omega, rad/s.
+    """Make a notch filter at omega, rad/s.
 
     width : damping ratio of the denominator; the gain is below 0.7 over about 2 width omega.
     depth : the gain at omega.
@@ -71,7 +71,7 @@ def notch(omega: float, width: float = 0.5, depth: float = 0.05) -> SecondOrder:
 
 
 def low_pass(omega: float, damping: float = 0.7) -> SecondOrder:
-    """A roll-off of second order above omega, rad/s."""
+    """Make a second-order low-pass filter with the cutoff omega, rad/s."""
     w, z = number("omega", omega, above=0.0), number("damping", damping, above=0.0)
     return SecondOrder(0.0, 0.0, w * w, 2.0 * z * w, w * w, w)
 
@@ -79,17 +79,17 @@ def low_pass(omega: float, damping: float = 0.7) -> SecondOrder:
 def notches(
     system: System, hub: str, count: int = 1, *, q: ArrayLike | None = None, width: float = 0.5, depth: float = 0.05
 ) -> tuple[SecondOrder, ...]:  # fmt: skip
-    """Notches at the modes of a floating system that torques on its hub excite most, by their peaks in the rate of the hub.
+    """Make notches at the modes of a floating system that hub torques excite most, by their peaks in the hub rate.
 
     Parameters
     ----------
     hub : the body on which torques act and whose rate is measured.
-    count : how many notches.
-    q : the configuration; neutral unless given.
+    count : the number of notches.
+    q : the configuration; neutral by default.
     width, depth : of each notch.
 
-    With v^T M v = 1 for its shape, a mode has the peak |turn of the hub|^2 / (2 damping omega); modes without damping count
-    as damped by 0.001.
+    With the mode shape scaled to v^T M v = 1, a mode has the peak |rotation of the hub|^2 / (2 damping omega); an
+    undamped mode is given the damping ratio 0.001.
     """
     count = whole("count", count, minimum=1)
     found = hub_modes(system, hub, q)
@@ -101,7 +101,7 @@ def notches(
 
 
 def hub_modes(system: System, hub: str, q: ArrayLike | None = None) -> list[tuple[float, float]]:
-    """(omega, peak) of the modes of a floating system, the greatest peak in the rate of the hub first."""
+    """(omega, peak) of the modes of a floating system, with the largest peak in the hub rate first."""
     system.number(hub, "hub")
     found = modes(system, system.neutral() if q is None else q)
     turn = found.shapes[system.layout[hub].v_joint][:3]
@@ -115,18 +115,18 @@ def hub_modes(system: System, hub: str, q: ArrayLike | None = None) -> list[tupl
 
 
 class FilterBank:
-    """Filters one after the other on each of three axes, as a program runs them."""
+    """Filters in series on each of three axes, as a program runs them."""
 
     def __init__(self, filters: tuple[SecondOrder, ...], sample_time: float):
         self._parts = [each.sampled(sample_time) for each in filters]
         self.reset()
 
     def reset(self) -> None:
-        """Begin at rest."""
+        """Reset the filters to rest."""
         self._states = [np.zeros((2, 3)) for _ in self._parts]
 
     def step(self, u: Array) -> Array:
-        """The filtered numbers of a sample."""
+        """Filter the numbers of one sample."""
         for i, (A, B, C, D) in enumerate(self._parts):
             x = self._states[i]
             y = C @ x + D * u

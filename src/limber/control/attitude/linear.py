@@ -1,4 +1,4 @@
-"""The linear model of a floating system as an attitude loop sees it."""
+"""The linear model of a floating system for an attitude loop."""
 
 from __future__ import annotations
 
@@ -21,17 +21,18 @@ COUPLED = 1e-12
 def attitude_model(
     system: System, hub: str, wheels: Sequence[str] = (), *, q: ArrayLike | None = None
 ) -> LinearModel:
-    """A linear model from torques to small rotations and rates of a hub at rest, for `margins` and `lqr_gain`.
+    """Return a linear model from torques to small rotations and rates of a hub at rest, for `margins` and `lqr_gain`.
 
     Parameters
     ----------
     hub : the rigid body with a Free joint.
-    wheels : whose motor torques are the inputs; without them the inputs are three torques on the hub.
-    q : the configuration; neutral unless given.
+    wheels : the wheels whose motor torques are the inputs; without them the inputs are three torques on the hub.
+    q : the configuration; neutral by default.
 
-    Outputs are the rotation and the angular velocity of the hub, as `AttitudeController.linear()` takes them.  Motions on which
-    nothing depends, those of the mass centre and the angles and speeds of wheels without damping, are left out: no attitude
-    loop controls them, and with them none would count as stable.
+    The outputs are the rotation and the angular velocity of the hub, which are the inputs of
+    `AttitudeController.linear()`. Motions that affect nothing else are left out: those of the centre of mass, and the
+    angles and speeds of wheels without damping. No attitude loop controls them, and with them no loop would count as
+    stable.
     """
     free_hub(system, hub, "attitude_model")
     inputs: list[Any] = list(wheels) or [("torque", hub, i) for i in range(3)]

@@ -1,4 +1,4 @@
-"""Momentum management: wheels that have stored too much are unloaded by thrusters."""
+"""Momentum management: thrusters unload wheels that have stored too much momentum."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from limber.errors import ArgumentValueError
 
 @dataclass(frozen=True)
 class Unloading:
-    """When the momentum of wheels or moment gyros is taken out by thrusters, and how fast.
+    """When and how fast thrusters take momentum out of wheels or moment gyros.
 
-    above, below : N m s; unloading begins when the stored momentum is greater than `above`, and ends when it is below `below`.
-    time : the time constant with which it decays meanwhile, s; it decays slower where wheels would need more than half of their
-        torque for it.
-    target : (3,) momentum in body axes that wheels should keep, N m s.
+    above, below : N m s; unloading begins when the stored momentum exceeds `above`, and ends when it falls below
+        `below`.
+    time : the time constant of the decay during unloading, s; the decay is slower where the wheels would need more than
+        half of their torque for it.
+    target : (3,) the momentum in body axes that the wheels should keep, N m s.
     """
 
     above: float
@@ -46,11 +47,11 @@ class MomentumManager:
         self.active = False
 
     def reset(self) -> None:
-        """Begin anew."""
+        """Reset the state."""
         self.active = False
 
     def torque(self, momentum: Array) -> Array:
-        """(3,) the torque from outside that takes momentum out, N m."""
+        """(3,) the external torque that takes momentum out, N m."""
         excess = momentum - np.asarray(self._rules.target)
         size = math.sqrt(excess @ excess)
         if size > self._rules.above:

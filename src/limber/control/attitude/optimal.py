@@ -1,14 +1,15 @@
-r"""Optimal attitude control: the panels are part of the state that is fed back.
+r"""Optimal attitude control: the feedback includes the state of the panels.
 
-With the sampled model x[k + 1] = Phi x[k] + Gamma u[k], y = C x of small rotations, rates and modes (`attitude_model`), commands on
-their way included, and the readings y = [error of the attitude, error of the rate], at every sample
+The sampled model x[k + 1] = Phi x[k] + Gamma u[k], y = C x describes small rotations, rates and modes
+(`attitude_model`), and includes pending commands. With the readings y = [error of the attitude, error of the rate], at
+every sample
 
     x <- x + L (y - C x)
     feedback = -K x
-    x <- Phi x + Gamma (feedback + torque of the motion) - what the rigid body does by the motion itself
+    x <- Phi x + Gamma (feedback + torque of the motion) - response of the rigid body to the motion itself
 
-K minimizes the sum of |rotation|^2 / rotation^2 + v^T M v / (2 energy) + |torque|^2 / torque^2, v the rates of the modes, and L is that
-of the steady Kalman filter.
+K minimizes the sum of |rotation|^2 / rotation^2 + v^T M v / (2 energy) + |torque|^2 / torque^2, where v are the rates
+of the modes, and L is the gain of the steady-state Kalman filter.
 """
 
 from __future__ import annotations
@@ -29,17 +30,18 @@ from limber.errors import ArgumentTypeError, DynamicsError
 
 
 class OptimalAttitude(AttitudeController):
-    """An `AttitudeController` whose feedback knows the modes; the head of this file has the equations.
+    """An `AttitudeController` whose feedback includes the modes; the head of this file has the equations.
 
     Parameters
     ----------
     hub, sample_time, reference, unloading, observer, system : as for `AttitudeController`.
-    rotation, torque, energy : rad, N m and J; each of these is as bad as any other: an error of the attitude, a torque on the
-        hub, the kinetic energy of the modes.
-    noise : standard deviations of the attitude, rad, and of the rate, rad/s, as the observer gives them.
-    disturbance : standard deviation of torques on the hub that nobody knows, N m.
+    rotation, torque, energy : rad, N m and J: values of the attitude error, the torque on the hub and the kinetic
+        energy of the modes that are equally costly.
+    noise : standard deviations of the attitude, rad, and of the rate, rad/s, as the observer returns them.
+    disturbance : standard deviation of unknown torques on the hub, N m.
 
-    It needs a system that is known well: gains at the modes have the phase of the model.  The delay of the loop is counted with.
+    The system must be known well, because the gains at the modes rely on the phase of the model. The delay of the loop
+    is taken into account.
     """
 
     def __init__(
@@ -100,7 +102,7 @@ class OptimalAttitude(AttitudeController):
         )
 
     def _weights(self, system: Any, model: LinearModel) -> Array:
-        """Of rotations and of the rates of modes."""
+        """Weights of rotations and of the rates of modes."""
         assert model.T is not None
         nv = system.nv
         place = system.layout[self.hub].v_joint.start
@@ -114,7 +116,7 @@ class OptimalAttitude(AttitudeController):
         return turned.T @ turned / self.rotation**2 + rates.T @ M @ rates / (2.0 * self.energy)
 
     def start(self, t: float, measured: Measured) -> None:
-        """Begin anew, at rest."""
+        """Reset the controller, at rest."""
         super().start(t, measured)
         self._x = np.zeros(self._plant.order)
 
@@ -128,7 +130,7 @@ class OptimalAttitude(AttitudeController):
         return torque
 
     def _law(self) -> LinearModel:
-        """From small rotations and rates, as they are estimated, to commands."""
+        """The law from estimated small rotations and rates to commands."""
         spread, names = self._spread()
         plant, K, L = self._plant, self._K, self._L
         seen = np.eye(plant.order) - L @ plant.C

@@ -1,4 +1,4 @@
-"""A floating system as an attitude controller sees it: rigid but for its wheels and gyros."""
+"""The rigid model of a floating system for attitude control; only its wheels and gyros move."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from limber.joints import Free
 
 @dataclass(frozen=True, eq=False)
 class RigidCraft:
-    """Inertia in axes of the hub, at the neutral configuration and with all deformations zero.
+    """Inertia in hub axes, in the neutral configuration and without deformation.
 
-    inertia : (3, 3) of everything about the mass centre, kg m^2; times the angular velocity of the hub it is the angular
-        momentum of the system while wheels stand still.
-    turned : (3, 3) the inertia that torques between hub and wheels turn: that of the wheels about their axes left out.
-    centre : (3,) the mass centre from the origin of the hub, m.
+    inertia : (3, 3) of the whole system about its centre of mass, kg m^2; times the angular velocity of the hub it is
+        the angular momentum of the system while the wheels are locked.
+    turned : (3, 3) the inertia that torques between hub and wheels turn: without that of the wheels about their axes.
+    centre : (3,) the centre of mass from the origin of the hub, m.
     """
 
     inertia: Array
@@ -30,7 +30,7 @@ class RigidCraft:
 
 
 def free_hub(system: System, hub: str, owner: str) -> slice:
-    """The place in v of the speeds of a hub, which must be rigid and float."""
+    """The place in v of the speeds of a hub, which must be rigid and floating."""
     system.number(hub, f"{owner}: hub")
     place, item = system.layout[hub], system.attachments[hub]
     rigid = place.v_modes.stop == place.v_modes.start
@@ -43,7 +43,7 @@ def free_hub(system: System, hub: str, owner: str) -> slice:
 
 
 def rigid_craft(system: System, hub: str, turning: Iterable[int] = ()) -> RigidCraft:
-    """The inertia of a system about its mass centre; `turning` are the places in v of wheels that turn freely."""
+    """The inertia of a system about its centre of mass; `turning` has the places in v of wheels that turn freely."""
     place = free_hub(system, hub, "AttitudeController")
     M = mass_matrix(system, system.neutral())
     spin = np.arange(place.start, place.start + 3)
@@ -63,7 +63,7 @@ def _without(M: Array, kept: Array, free: Array) -> Array:
 
 
 def turning_axis(system: System, hub: str, body: str) -> Array:
-    """(3,) the axis of the revolute joint of a body, in axes of the hub, at the neutral configuration."""
+    """(3,) the axis of the revolute joint of a body, in hub axes, in the neutral configuration."""
     q = system.neutral()
     R, _ = pose(system, q, hub)
     return R.T @ jacobian(system, q, body)[:3, system.layout[body].v_joint.start]

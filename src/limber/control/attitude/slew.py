@@ -1,4 +1,4 @@
-"""Slews: a turn from one attitude to another about one axis that stays fixed in the body, the eigen-axis."""
+"""Slews: rotations from one attitude to another about an axis that is fixed in the body, the eigenaxis."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from limber.trajectories import Motion, Quintic
 
 
 class AttitudeMotion(NamedTuple):
-    """What an attitude controller follows at a time.
+    """The reference of an attitude controller at one time.
 
-    quaternion : (4,) scalar first; it turns components in the desired axes of the body into world components.
-    rate, acceleration : (3,) angular ones, in the desired axes of the body, rad/s and rad/s^2.
+    quaternion : (4,) scalar first; it maps components in the desired body axes to world components.
+    rate, acceleration : (3,) angular, in the desired body axes, rad/s and rad/s^2.
     """
 
     quaternion: Array
@@ -28,19 +28,20 @@ class AttitudeMotion(NamedTuple):
 
 
 class EigenAxisSlew:
-    """A turn about the eigen-axis between two attitudes; called with a time, it gives an `AttitudeMotion`.
+    """A rotation about the eigenaxis between two attitudes. Called with a time, it returns an `AttitudeMotion`.
 
     Parameters
     ----------
-    start, end : quaternions, scalar first, that turn body components into world components.  The shorter way is taken.
-    profile : how the turn goes over time: a duration in s, for a quintic; or a trajectory, or a function t -> (position,
+    start, end : quaternions, scalar first, that map body components to world components. The slew takes the shorter
+        way.
+    profile : the angle over time: a duration in s, for a quintic; or a trajectory, or a function t -> (position,
         velocity, acceleration), whose position goes from 0 to 1.
-    begin : the time at which it begins, s.
+    begin : the time at which the slew begins, s.
 
-    axis, angle : of the turn, in body axes and rad.
-    duration : s; None where that of the profile is not known.
+    axis, angle : of the slew, in body axes and rad.
+    duration : s; None if that of the profile is not known.
 
-    `shaped(shaper)` is the same turn with an input shaper applied to its profile.
+    `shaped(shaper)` is the same slew with an input shaper applied to its profile.
     """
 
     def __init__(self, start: ArrayLike, end: ArrayLike, profile: Any, *, begin: float = 0.0):
@@ -68,11 +69,11 @@ class EigenAxisSlew:
 
     @property
     def duration(self) -> float | None:
-        """Of the turn, s."""
+        """Duration of the slew, s."""
         return getattr(self.profile, "duration", None)
 
     def shaped(self, shaper: Shaper) -> EigenAxisSlew:
-        """The turn with an input shaper applied to it; it takes longer by the duration of the shaper."""
+        """The slew with an input shaper applied to it; it is longer by the duration of the shaper."""
         if not isinstance(shaper, Shaper):
             raise ArgumentTypeError(
                 f"shaper must be a Shaper, such as lb.control.zvd(omega), got {shown(shaper)}."

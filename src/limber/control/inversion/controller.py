@@ -25,17 +25,18 @@ from limber.errors import ArgumentTypeError, ArgumentValueError
 
 
 class StableInversion(JointController):
-    """Outputs of a flexible arm follow a path; see `stable_inversion`.
+    """A controller with which outputs of a flexible arm follow a path; see `stable_inversion`.
 
     Parameters
     ----------
-    inversion : of the system, or of a model with the same joints, as `stable_inversion` gives it.
-    kp, kd : N m/rad and N m s/rad, one number or one for each joint speed; small ones do, zero is allowed.
+    inversion : the result of `stable_inversion` for the system, or for a model with the same joints.
+    kp, kd : N m/rad and N m s/rad, one number or one for each joint speed; small gains are enough, and zero is allowed.
     sample_time : s.
-    begin : the time at which the path begins, s; unless given, torques begin with time 0, so that the path begins `before` later.
+    begin : the time at which the path begins, s; by default the torques begin at time 0, so the path begins `before`
+        later.
     limit : as for `PID`.
 
-    Positions and speeds of the joints are measured, or nothing is if kp and kd are zero.
+    Positions and speeds of the joints must be measured, unless kp and kd are zero.
     """
 
     def __init__(
@@ -79,7 +80,7 @@ class StableInversion(JointController):
         self._ahead, self._weights = np.append(0.0, held), 0.5 * weights
 
     def start(self, t: float, measured: Measured) -> None:
-        """Begin anew: the torques, positions and speeds of all samples from now to the end are computed at once."""
+        """Reset the controller: the torques, positions and speeds of all samples to the end are computed at once."""
         super().start(t, measured)
         made, own = self.inversion, self.inversion.internal.places
         last = self.begin + made.path.duration + made.after

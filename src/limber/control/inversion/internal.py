@@ -1,12 +1,12 @@
-r"""The dynamics that are left of a system while torques keep its outputs on a path.
+r"""The internal dynamics: the motion that remains while torques keep the outputs of a system on a path.
 
 Solves    M(q) vdot + bias(q, v) = B u,    y'' = y_d'' + 2 a (y_d' - y') + a^2 (y_d - y)
           for vdot and the torques u, with y'' = G(q) vdot + drift(q, v), where G v is the rate of the outputs y(q).
-          The terms in a let errors of the outputs decay, so that rounding and truncation do not add up.
+          The terms in a let errors of the outputs decay, so that rounding and truncation errors do not accumulate.
 Given     states x = [q, v] at times, in batches
-Computes  xdot = [v, vdot], and its exact slopes by x: with W = [[M, -B], [G, 0]],
-          W d[vdot; u] = -d[M vdot + bias; y'' - wanted] at fixed vdot and u
-Needs     W regular: torques act on the accelerations of the outputs at once (relative degree two)
+Computes  xdot = [v, vdot], and its exact derivatives with respect to x: with W = [[M, -B], [G, 0]],
+          W d[vdot; u] = -d[M vdot + bias; y'' - desired] at fixed vdot and u
+Needs     W regular: torques act directly on the accelerations of the outputs (relative degree two)
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ UNREACHED = 1e-6
 
 
 class InternalDynamics:
-    """Rates and torques of states from which the outputs follow the path; the head of this file has the equations."""
+    """Rates and torques of states whose outputs follow the path; the head of this file has the equations."""
 
     def __init__(
         self, system: System, places: JointPlaces, outputs: Outputs, path: Path, decay: float
@@ -54,7 +54,8 @@ class InternalDynamics:
         return found[:, :nv], found[:, nv:]
 
     def rates(self, t: Array, x: Array) -> Array:
-        """xdot (2 nv, n) of states x (2 nv, n); nan, which shortens a step of Newton's method, where states are absurd."""
+        """xdot (2 nv, n) of states x (2 nv, n); nan for invalid states, which makes Newton's method shorten its
+        step."""
         try:
             q, v = self._split(x)
             vdot, _ = self.solved(t, q, v)
@@ -63,7 +64,7 @@ class InternalDynamics:
         return np.vstack([v.T, vdot.T])
 
     def slopes(self, t: Array, x: Array) -> Array:
-        """The slopes (2 nv, 2 nv, n) of the rates."""
+        """The derivatives (2 nv, 2 nv, n) of the rates."""
         q, v = self._split(x)
         n, nv = v.shape
         vdot, _ = self.solved(t, q, v)
@@ -79,10 +80,11 @@ class InternalDynamics:
         return np.moveaxis(J, 0, -1)
 
     def reach(self, q: Array) -> float:
-        """How well torques reach the accelerations of the outputs in configurations (n, nv): the least of them.
+        """How strongly the torques act on the accelerations of the outputs in configurations (n, nv): the smallest
+        value.
 
-        It is the cosine, in the metric of M, between the motions that torques begin and those that the outputs see: 1 if
-        these are the motions of the joints themselves, 0 where W is singular.
+        It is the cosine, in the metric of M, between the motions that torques start and those that the outputs see: 1
+        if these are the motions of the joints themselves, 0 where W is singular.
         """
         M, y = mass_matrix(self.system, q), self.outputs.motion(q, np.zeros_like(q))
         least = 1.0
@@ -99,7 +101,7 @@ class InternalDynamics:
         return least
 
     def refuse_unmoved(self, q: Array) -> None:
-        """Refuse outputs that nothing moves in a configuration."""
+        """Reject outputs that nothing moves in a configuration."""
         with np.errstate(invalid="ignore", divide="ignore"):
             slopes = self.outputs.motion(q[None], np.zeros((1, self.system.nv))).slopes[0]
         for output, row in zip(self.outputs.outputs, slopes):
@@ -111,7 +113,7 @@ class InternalDynamics:
                 )
 
     def refuse_unreached(self, q: Array) -> None:
-        """Refuse configurations (n, nv) in which the torques do not act on the accelerations of the outputs."""
+        """Reject configurations (n, nv) in which the torques do not act on the accelerations of the outputs."""
         if self.reach(q) < UNREACHED:
             raise DynamicsError(
                 f"stable inversion: the torques of {', '.join(self.places.labels)} do not act on the accelerations of "

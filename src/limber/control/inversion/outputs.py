@@ -33,7 +33,7 @@ KINDS = ("position", "angle", "rotation")
 
 @dataclass(frozen=True, eq=False)
 class Output:
-    """One output; `axis` is a number from 0 to 2, and `point` where angles are seen from."""
+    """One output; `axis` is a number from 0 to 2, and `point` is the point from which angles are measured."""
 
     kind: str
     body: str
@@ -44,13 +44,15 @@ class Output:
 
     @property
     def across(self) -> tuple[int, int]:
-        """The two axes across that of an angle."""
+        """The two axes perpendicular to the axis of an angle."""
         return (self.axis + 1) % 3, (self.axis + 2) % 3
 
 
 @dataclass(frozen=True, eq=False)
 class OutputMotion:
-    """Outputs (n, m), their rates, their accelerations where vdot is zero, and the slopes (n, m, nv) of rates by v."""
+    """Outputs (n, m), their rates, their accelerations for zero vdot, and the derivatives (n, m, nv) of the rates with
+    respect to v.
+    """
 
     value: Array
     rate: Array
@@ -59,7 +61,7 @@ class OutputMotion:
 
 
 class Outputs:
-    """The outputs of a system, at batches of states."""
+    """The outputs of a system, for batches of states."""
 
     def __init__(self, system: System, outputs: tuple[Output, ...]):
         self.system, self.outputs = system, outputs
@@ -69,7 +71,7 @@ class Outputs:
 
     @property
     def names(self) -> str:
-        """Their names in a message."""
+        """Their names, for messages."""
         return ", ".join(output.name for output in self.outputs)
 
     def motion(self, q: Array, v: Array) -> OutputMotion:
@@ -94,7 +96,7 @@ class Outputs:
         return OutputMotion(value, rate, drift, slopes)
 
     def slopes(self, q: Array, v: Array, vdot: Array) -> tuple[Array, Array, Array]:
-        """Slopes (n, m, 2 nv) along q and v of outputs, rates and accelerations."""
+        """Derivatives (n, m, 2 nv) of outputs, rates and accelerations with respect to q and v."""
         n, nv = v.shape
         along_q = np.broadcast_to(np.eye(nv, 2 * nv), (n, nv, 2 * nv))
         along_v = np.broadcast_to(np.eye(nv, 2 * nv, nv), (n, nv, 2 * nv))
@@ -134,7 +136,7 @@ class Outputs:
         return value, rate, second
 
     def missing(self, value: Array, wanted: Array) -> Array:
-        """wanted - value; angles by the shorter way."""
+        """wanted - value; for angles, the shorter way."""
         off = wanted - value
         for i, output in enumerate(self.outputs):
             if output.kind != "position":
@@ -164,7 +166,7 @@ def _scalars(output: Output, p: Any, u: Any, w: Any) -> tuple[Any, Any, Any]:
 
 
 def _rate_slopes(output: Output, p: Array, J: Array) -> Array:
-    """The slopes (n, nv) of the rate of an output by v."""
+    """The derivatives (n, nv) of the rate of an output with respect to v."""
     if output.kind == "position":
         return J[:, output.axis]
     i, j = output.across
@@ -173,7 +175,7 @@ def _rate_slopes(output: Output, p: Array, J: Array) -> Array:
 
 
 def checked_outputs(system: System, given: Any) -> Outputs:
-    """The outputs that a user asked for."""
+    """Check the outputs that a user asked for."""
     example = '[("position", "link2", "tip", "x"), ("position", "link2", "tip", "y")]'
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise ArgumentTypeError(f"outputs must be a list such as {example}, got {shown(given)}.")
@@ -211,7 +213,7 @@ def _one(system: System, i: int, given: Any, example: str) -> Output:
 
 
 def _first_joint(system: System, body: str) -> Array:
-    """The place of the joint that joins the arm of a body to the world."""
+    """The position of the joint that connects the arm of a body to the world."""
     while system.attachments[body].to != "world":
         body = system.attachments[body].to
     return pose(system, system.neutral(), body)[1]

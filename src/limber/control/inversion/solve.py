@@ -1,15 +1,16 @@
 r"""Stable inversion: the torques with which outputs follow a path exactly, although the system is not minimum phase.
 
-While the tip of a flexible link follows a path, what is left of the motion (`internal`) grows without bound forward in time if
-it starts at rest: the tip moves against the joint at first.  There is one motion that stays bounded, and it begins before the
-path does (Devasia, Chen & Paden, IEEE Trans. Automatic Control 41 (1996) 930).  It solves the boundary-value problem
+If the tip of a flexible link follows a path from rest, the rest of the motion (`internal`) grows without bound forward
+in time, because the tip first moves against the joint. Exactly one motion stays bounded, and it begins before the path
+does (Devasia, Chen & Paden, IEEE Trans. Automatic Control 41 (1996) 930). It solves the boundary-value problem
 
     xdot = f(t, x)                       from `before` s before the path to `after` s after it
-    L_s^T (x - x_start) = 0              at the begin: x leaves the equilibrium along directions that grow
-    L_u^T (x - x_end) = 0                at the end: x approaches the equilibrium along directions that decay
+    L_s^T (x - x_start) = 0              at the beginning: x leaves the equilibrium along growing directions
+    L_u^T (x - x_end) = 0                at the end: x approaches the equilibrium along decaying directions
 
-where L_s and L_u span the left invariant subspaces of df/dx at the equilibria for eigenvalues that decay (errors of the outputs
-among them) and that grow.  Collocation of fourth order on a mesh that adapts (`scipy.integrate.solve_bvp`), with exact slopes.
+where L_s and L_u span the left invariant subspaces of df/dx at the equilibria for decaying eigenvalues (including
+errors of the outputs) and for growing ones. The solver is fourth-order collocation on an adaptive mesh
+(`scipy.integrate.solve_bvp`), with exact derivatives.
 """
 
 from __future__ import annotations
@@ -52,10 +53,11 @@ STEPS, BALANCED = 50, 1e-10
 class Inversion:
     """A motion whose outputs follow a path exactly; made by `stable_inversion`.
 
-    path : the path, whose begin is t = 0 here.
+    path : the path; it begins at t = 0.
     before, after : how long the torques act before and after the path, s.
-    growing, decaying : the rates 1/s (eigenvalues) of the internal dynamics at the begin of the path, without the outputs.
-    left : the torques at both ends of all times, from those of the equilibria there, as parts of the largest ones.
+    growing, decaying : the eigenvalues of the internal dynamics at the beginning of the path, 1/s, without the outputs.
+    left : the difference between the torques at both ends and those of the equilibria there, as fractions of the
+        largest torques.
     start, end : (nv,) the equilibria before and after.
     """
 
@@ -71,7 +73,7 @@ class Inversion:
     solution: Any
 
     def __call__(self, t: ArrayLike) -> tuple[Array, Array, Array]:
-        """q, v (..., nv) and the torques (..., joints) at times from the begin of the path."""
+        """q, v (..., nv) and the torques (..., joints) at times counted from the beginning of the path."""
         times = np.asarray(t, dtype=float)
         flat = times.reshape(-1)
         nv = len(self.start)
@@ -101,23 +103,27 @@ def stable_inversion(
     tolerance: float = 1e-5,
     rest: float = 1e-3,
 ) -> Inversion:
-    """The bounded motion of an arm whose outputs follow a path exactly, and its torques; the head of this file has the equations.
+    """Find the bounded motion of an arm whose outputs follow a path exactly, and its torques.
+
+    The head of this file has the equations.
 
     Parameters
     ----------
-    system : an open system with plain coordinates.  Dry friction is best left out (`without_friction`).
-    path : of the outputs, in m and rad, from rest to rest.
-    outputs : as many as there are joints with torques: ("position", body, node, "x"); ("angle", body, node, "z"), the angle at which
-        a node is seen from the first joint of its arm, or from a point that a fifth entry gives; ("rotation", body, node, "z"), the
-        angle to which the node itself is turned.
+    system : an open system in which all joint speeds are the rates of their coordinates. Dry friction is best left out
+        (`without_friction`).
+    path : the path of the outputs, in m and rad, from rest to rest.
+    outputs : as many as there are joints with torques: ("position", body, node, "x"); ("angle", body, node, "z"), the
+        angle of a node as seen from the first joint of its arm, or from a point given as a fifth entry; ("rotation",
+        body, node, "z"), the rotation angle of the node itself.
     bodies : those whose joints have torques; None for all.
-    q : (nq,) a configuration near the begin of the path, from which its equilibrium is sought; neutral unless given.
-    before, after : s; unless given, as long as the slowest growing and decaying motions take to fade.
+    q : (nq,) a configuration near the beginning of the path, the initial guess for the equilibrium there; neutral by
+        default.
+    before, after : s; by default long enough for the slowest growing and decaying motions to fade.
     tolerance : of the collocation, relative to the rates of the state.
-    rest : the part of the largest torques that may be left at both ends.
+    rest : the fraction of the largest torques that may remain at both ends.
 
-    What cannot be inverted is refused in words: torques that do not act on the outputs at once, equilibria that do not exist,
-    times before and after the path that are too short.
+    A problem that cannot be inverted raises an error that says why: torques that do not act directly on the outputs,
+    equilibria that do not exist, or times before and after the path that are too short.
     """
     check_system(system)
     what = "closures" if system.closures else not_plain(system)
@@ -202,7 +208,7 @@ def _balanced(
 ) -> Array:
     """Configurations (n, nv) whose outputs are on the path and whose forces balance at given v and vdot (n, nv).
 
-    They are found one after the other by Newton's method.  With v and vdot zero they are equilibria.
+    They are found in sequence by Newton's method. With v and vdot zero they are equilibria.
     """
     s, nv, m = internal.system, internal.system.nv, len(internal.places)
     found, q = [], np.array(guess)
@@ -240,7 +246,7 @@ def _balanced(
 
 
 def _subspaces(A: Array) -> tuple[Array, Array]:
-    """Orthonormal bases of the left invariant subspaces of eigenvalues that do not grow, and of those that grow."""
+    """Orthonormal bases of the left invariant subspaces for eigenvalues that do not grow, and for those that grow."""
     least = MARGINAL * np.abs(np.linalg.eigvals(A)).max()
     bases = []
     for chosen in (lambda re, im: re <= least, lambda re, im: re > least):
@@ -250,7 +256,7 @@ def _subspaces(A: Array) -> tuple[Array, Array]:
 
 
 def _rates(A: Array, decay: float, m: int) -> tuple[Array, Array]:
-    """The eigenvalues that grow and those that decay, without 2 m of the outputs."""
+    """The growing and the decaying eigenvalues, without the 2 m of the outputs."""
     values = np.linalg.eigvals(A)
     least = MARGINAL * np.abs(values).max()
     of_outputs = np.argsort(np.abs(values + decay))[: 2 * m]
@@ -269,7 +275,7 @@ def _refuse_unmatched(system: System, decay: Array, growth: Array) -> None:
 
 
 def _fading(name: str, given: float | None, rates: Array, longest: float) -> float:
-    """`before` or `after`: as given, or as long as the slowest of the rates takes to fade."""
+    """`before` or `after`: as given, or long enough for the slowest of the rates to fade."""
     if given is not None:
         return number(name, given, minimum=0.0)
     slowest = float(np.abs(rates.real).min()) if len(rates) else math.inf
@@ -323,9 +329,9 @@ def _solved(
 
 
 def _slow(internal: InternalDynamics, still: Array, T: float) -> Any:
-    """A first guess, a spline over [0, T]: the deformations balance the inertia forces of the equilibria in passing.
+    """An initial guess, a spline over [0, T]: the deformations balance the inertia forces along the equilibria.
 
-    Once is enough: each time, the spline is differentiated twice, which makes errors larger.
+    One pass is enough: each pass differentiates the spline twice, which amplifies errors.
     """
     times = np.linspace(0.0, T, len(still))
     spline = scipy.interpolate.CubicSpline(times, still, bc_type="clamped")
@@ -337,7 +343,7 @@ def _slow(internal: InternalDynamics, still: Array, T: float) -> Any:
 
 
 def _left(made: Inversion) -> tuple[float, float]:
-    """The torques that are left at both ends."""
+    """The torques that remain at both ends."""
     T = made.path.duration
     times = np.linspace(-made.before, T + made.after, 401)
     u = made(times)[2]
@@ -351,7 +357,7 @@ def _left(made: Inversion) -> tuple[float, float]:
 def _refuse_unrested(
     made: Inversion, left: tuple[float, float], rest: float, at_end: Array
 ) -> None:
-    """Refuse motions that do not begin and end at rest."""
+    """Reject motions that do not begin and end at rest."""
     for name, part, rates, what in (
         ("before", left[0], made.growing, "grow"),
         ("after", left[1], at_end, "decay"),

@@ -1,4 +1,4 @@
-"""Models for other tools of optimal control: CasADi Opti, do-mpc and acados."""
+"""Models for other optimal-control tools: CasADi Opti, do-mpc and acados."""
 
 from __future__ import annotations
 
@@ -20,11 +20,13 @@ from limber.errors import ArgumentTypeError, ArgumentValueError, MissingExtraErr
 
 @dataclass(frozen=True, eq=False)
 class Shot:
-    """A motion in a `casadi.Opti`, whose intervals are tied together by constraints.
+    """A motion in a `casadi.Opti`, with constraints that join its intervals.
 
-    opti : the problem, to which costs, bounds and a solver are added.
-    q, v : (nq, N + 1) and (nv, N + 1), variables.  u : (joints, N), variables, one column for each interval.
-    duration : s, a number or a variable.  labels : the names of the driven joints.
+    opti : the problem, to which you add costs, bounds and a solver.
+    q, v : (nq, N + 1) and (nv, N + 1), variables.
+    u : (joints, N), variables, one column for each interval.
+    duration : s, a number or a variable.
+    labels : the names of the driven joints.
     """
 
     opti: Any
@@ -43,13 +45,13 @@ def opti(
     joints: Any = None,
     substeps: int = 1,
 ) -> Shot:
-    """A `casadi.Opti` with the motion of a system over N intervals, by multiple shooting.
+    """Return a `casadi.Opti` with the motion of a system over N intervals, by multiple shooting.
 
     Parameters
     ----------
     duration : s; None for a variable, which starts at 1 s and stays above 0.
-    intervals : N, over each of which the forces are constant.
-    joints : the bodies whose joints are driven; all with plain coordinates unless given.
+    intervals : N; the forces are constant over each interval.
+    joints : the bodies whose joints are driven; by default all joints whose speeds are the rates of their coordinates.
     substeps : steps of the classical Runge-Kutta method in each interval.
     """
     ca = casadi()
@@ -79,9 +81,10 @@ def opti(
 
 
 def do_mpc_model(system: System, *, joints: Any = None) -> Any:
-    """A `do_mpc.model.Model`, continuous and set up, with the states "q" and "v" and the inputs "u" of the driven joints.
+    """Return a `do_mpc.model.Model`, continuous and set up, with the states "q" and "v" and the inputs "u" of the
+    driven joints.
 
-    joints : the bodies whose joints are driven; all with plain coordinates unless given.
+    joints : the bodies whose joints are driven; by default all joints whose speeds are the rates of their coordinates.
     """
     places = _places(system, joints, "do_mpc_model")
     try:
@@ -106,8 +109,8 @@ def acados(
 ) -> list[Path]:
     """Write the C functions that an explicit integrator of acados calls, and return their files.
 
-    They have the signatures of CasADi functions, as acados wants them, with states x = [q, v], forces u of the driven joints
-    and no parameters:
+    They have the signatures of CasADi functions, as acados requires, with states x = [q, v], forces u of the driven
+    joints and no parameters:
 
         <name>_expl_ode_fun(x, u, p) -> xdot
         <name>_expl_vde_forw(x, Sx, Su, u, p) -> xdot, A Sx, A Su + B
@@ -118,9 +121,9 @@ def acados(
     Parameters
     ----------
     system : a system without quaternions.
-    path : the folder, which is made if necessary.
-    joints : the bodies whose joints are driven; all with plain coordinates unless given.
-    name : of the model, the start of the names of files and functions; a C identifier.
+    path : the folder, which is created if necessary.
+    joints : the bodies whose joints are driven; by default all joints whose speeds are the rates of their coordinates.
+    name : of the model, used as the prefix of files and functions; a C identifier.
     """
     ca = casadi()
     places = _places(system, joints, "acados")

@@ -14,7 +14,7 @@ HESSIANS = ("exact", "limited-memory")
 
 
 def casadi() -> Any:
-    """The module, or an error that names the extra."""
+    """Import the module, or raise an error that names the extra."""
     try:
         import casadi as ca  # noqa: PLC0415
     except ImportError as error:
@@ -27,7 +27,7 @@ def casadi() -> Any:
 def solved(
     problem: Any, guess: Any, tolerance: float, iterations: int, hessian: str, progress: bool
 ):
-    """The solution of a problem; see `OptimalControl.solve`."""
+    """Solve a problem; see `OptimalControl.solve`."""
     ca = casadi()
     if hessian not in HESSIANS:
         raise ArgumentValueError(
@@ -79,7 +79,7 @@ def solved(
 
 
 def _from(problem: Any, guess: Any) -> dict[str, Any]:
-    """Where the solver starts from another solution."""
+    """The starting point of the solver from another solution."""
     if not isinstance(guess, OptimalMotion):
         raise ArgumentTypeError(
             f"guess must be what OptimalControl.solve returned, got {shown(guess)}."
@@ -101,7 +101,7 @@ def _from(problem: Any, guess: Any) -> dict[str, Any]:
 
 
 def _functions(ca: Any, problem: Any) -> dict[str, Any]:
-    """The functions that CasADi asks for, by the name of its option."""
+    """The functions that CasADi requires, by the name of its option."""
 
     def sparsity(pattern) -> Any:
         rows, columns = pattern.shape

@@ -1,11 +1,11 @@
 """Nonlinear model predictive control by real-time iterations.
 
-At every sample the motion over a horizon of N intervals, of one sample time each, is improved by one Newton step: all intervals
-are linearized about the plan, and one quadratic program gives the change of states and forces (Diehl et al. 2005).  The
-work is in two phases:
+At every sample the plan over a horizon of N intervals, of one sample time each, is improved by one Newton step: all
+intervals are linearized about the plan, and one quadratic program gives the change of states and forces (Diehl et al.
+2005). The work has two phases:
 
-    preparation   shift the plan by one interval, linearize it, hand the matrices to the solver; needs no measurement
-    feedback      the measured state enters as the start of the horizon; solve, send the first forces
+    preparation   shift the plan by one interval, linearize it, pass the matrices to the solver; needs no measurement
+    feedback      set the measured state as the start of the horizon; solve, send the first forces
 
 If commands take effect after a delay, the horizon begins then: the measured state is carried on to that time under the forces that
 are on their way.
@@ -36,25 +36,27 @@ from limber.errors import ArgumentTypeError, ArgumentValueError, ModelWarning, w
 
 
 class NMPC(Controller):
-    """Nonlinear model predictive control; the head of this file tells what it does at a sample.
+    """Nonlinear model predictive control; the head of this file describes the work at each sample.
 
     Parameters
     ----------
     system : the model, an open system.
     intervals : N, the length of the horizon in samples.
     sample_time : s.
-    costs : `Effort`, which every joint needs, `Tracking`, `Vibration`, `NodeTracking`.  References are functions of the time of the run.
+    costs : `Effort`, which every joint needs, `Tracking`, `Vibration`, `NodeTracking`. References are functions of
+        simulation time.
     nodes : `NodeBounds`.
     joints, torque, speed, coordinates, substeps : as for `OptimalControl`.
-    end : the configuration about which `Vibration` is measured; the neutral one unless given.
-    observer : where not all of the state is measured, an object that estimates it, such as `Kalman`.
+    end : the configuration about which `Vibration` is measured; neutral by default.
+    observer : if the state is not fully measured, an object that estimates it, such as `Kalman`.
     start_iterations : Newton steps at the first sample, from a plan that holds the measured configuration.
     qp_iterations : the most that the solver of the quadratic program, PIQP (extra "mpc"), may take.
     accuracy : of the cost of that program, absolute and relative; the smaller it is, the more iterations it takes.
     delay : from a sample to the effect of its command, s, by which the state is predicted; that of the loop unless given.
 
-    Where the program has no solution, as when bounds cannot be met, the plan of the last sample goes on, shifted; a warning says so
-    once in a run, and the signal "solved" is 0 at that sample.  Bounds of states hold from the first interval's end on.
+    If the program has no solution, for example because bounds cannot be met, the shifted plan of the last sample is
+    used; a warning says so once per run, and the signal "solved" is 0 at that sample. Bounds on states apply from the
+    end of the first interval.
     """
 
     def __init__(
@@ -192,7 +194,7 @@ class NMPC(Controller):
         )  # fmt: skip
 
     def _boxes(self, x: Array) -> tuple[Array, Array, Array]:
-        """Slopes and bounds of the nodes in boxes."""
+        """Derivatives and bounds of the nodes in boxes."""
         slopes, lower, upper = [np.zeros(0)], [np.zeros(0)], [np.zeros(0)]
         for box in self.nodes:
             p, J = self.plants.node(0, x[1:], box.body, box.node)
@@ -276,7 +278,7 @@ class NMPC(Controller):
         return x
 
     def _rolled(self, x: Array) -> Array:
-        """The states of the forces of the plan, from x on."""
+        """The states under the forces of the plan, from x."""
         states = [x]
         dt = np.full(1, self.sample_time)
         for u in self._u:
@@ -295,7 +297,7 @@ class NMPC(Controller):
         self._ready = True
 
     def idle(self) -> None:
-        """The preparation phase for the next sample; to be called when the command is out."""
+        """Run the preparation phase for the next sample; called when the command is out."""
         if not self._ready:
             self._shift()
             self._prepare_program()
@@ -322,7 +324,7 @@ class NMPC(Controller):
         self._objective.shift(ahead)
 
     def feedback(self, x: Array) -> Array:
-        """The feedback phase: the first forces (joints,) of the plan from the state x (nx,)."""
+        """Run the feedback phase: return the first forces (joints,) of the plan from the state x (nx,)."""
         x = self.plants.near(x, self._x[0])
         self._now.b[: self.plants.nx] = self._start_b - self._first @ (x - self._x[0])
         assert self._qp is not None
@@ -363,11 +365,11 @@ class NMPC(Controller):
 
     @property
     def plan(self) -> tuple[Array, Array]:
-        """The states (N + 1, nq + nv) and forces (N, joints) that are planned."""
+        """The planned states (N + 1, nq + nv) and forces (N, joints)."""
         return self._x.copy(), self._u.copy()
 
     def outputs(self) -> dict[str, Any]:
-        """Whether the program was solved, and what the observer records."""
+        """Return whether the program was solved, and the outputs of the observer."""
         outputs = getattr(self.observer, "outputs", None)
         return {"solved": self._solved, **(outputs() if outputs is not None else {})}
 

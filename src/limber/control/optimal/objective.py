@@ -29,7 +29,7 @@ from limber.errors import ArgumentValueError
 
 
 class Objective:
-    """The costs of the plants over the times of the nodes of a grid.
+    """The costs of the plants at the nodes of a time grid.
 
     end : the configuration about which vibrations are measured.
     """
@@ -96,13 +96,13 @@ class Objective:
 
     @property
     def moves(self) -> bool:
-        """Whether anything that is followed depends on time."""
+        """Whether any reference depends on time."""
         return any(callable(x) for x in self._targets) or any(
             callable(x) for x, *_ in self._tracked
         )
 
     def shift(self, times: Array) -> None:
-        """Go on by one stage; `times` are those of the last two stages."""
+        """Advance by one stage; `times` are those of the last two stages."""
         if not self.moves:
             return
         for part, still in zip(self._parts(), self._still):
@@ -130,7 +130,8 @@ class Objective:
         factors: tuple[float, float],
         at: slice = slice(None),
     ) -> None:
-        """Add 1/2 e^T W e of errors from these states: times the first factor along the way, the second at the end."""
+        """Add 1/2 e^T W e of errors from these states, with the first factor along the way and the second at the
+        end."""
         weights = np.full(len(states), float(factors[0]))
         weights[-1] = factors[1]
         s = self.plants.system
@@ -145,7 +146,9 @@ class Objective:
             constants[k] += 0.5 * x @ matrix @ x
 
     def stages(self, case: int, x: Array) -> tuple[Array, Array, Array]:
-        """Costs (N + 1,) of the states x (N + 1, nx) of one plant, their slopes, and Gauss-Newton matrices (.., nx, nx)."""
+        """Costs (N + 1,) of the states x (N + 1, nx) of one plant, their gradients, and Gauss-Newton matrices (.., nx,
+        nx).
+        """
         Q = self.Q[case]
         Qx = np.einsum("kij,kj->ki", Q, x)
         cost = 0.5 * np.einsum("ki,ki->k", x, Qx) + np.einsum("ki,ki->k", self.linear[case], x)

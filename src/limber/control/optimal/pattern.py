@@ -11,7 +11,7 @@ from limber.checks import Array
 
 
 class Pattern:
-    """Where the elements of a matrix are; elements that are named more than once are added.
+    """The sparsity pattern of a matrix; elements that appear more than once are added.
 
     rows, columns : the places of the elements of each block, arrays of one shape.
     upper : whether elements below the diagonal are left out.

@@ -25,9 +25,9 @@ STEP = 1.0
 
 
 class Plants:
-    """One system with several sets of parameters, of which the first is the model itself, under the same forces.
+    """One system with several sets of parameters under the same forces; the first set is the model itself.
 
-    joints : the bodies whose joints are driven; None for all with plain coordinates.
+    joints : the bodies whose joints are driven; None for all joints whose speeds are the rates of their coordinates.
     scenarios : {parameter: value} of each further plant.
     """
 
@@ -63,7 +63,7 @@ class Plants:
         return len(self.systems)
 
     def substeps(self, dt: float, given: int | None, q: Array) -> int:
-        """The steps in an interval: as given, or as the highest frequency asks for."""
+        """The number of steps in an interval: the given one, or as many as the highest frequency requires."""
         if given is not None:
             return int(number("substeps", given, minimum=1))
         highest = max(
@@ -73,7 +73,7 @@ class Plants:
         return max(1, math.ceil(dt * math.sqrt(max(highest, 0.0)) / STEP))
 
     def unit(self, x: Array) -> Array:
-        """States whose quaternions have unit length."""
+        """States with normalized quaternions."""
         if not self.quaternions:
             return x
         x = np.array(x)
@@ -82,7 +82,7 @@ class Plants:
         return x
 
     def near(self, x: Array, other: Array) -> Array:
-        """The same state with the signs of quaternions that are nearer to another one."""
+        """The same state with the signs of its quaternions chosen nearest to another state."""
         x = np.array(x)
         for at in self.quaternions:
             if x[at] @ other[at] < 0.0:
@@ -90,7 +90,7 @@ class Plants:
         return x
 
     def node(self, case: int, x: Array, body: str, node: Any) -> tuple[Array, Array]:
-        """Places (n, 3) of a node of one plant in the states x (n, nx), and their slopes (n, 3, nq)."""
+        """Positions (n, 3) of a node of one plant in the states x (n, nx), and their derivatives (n, 3, nq)."""
         s = self.systems[case]
         q = np.ascontiguousarray(self.unit(x)[:, : s.nq])
         _, p = pose(s, q, body, node)

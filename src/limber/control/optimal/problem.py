@@ -1,12 +1,12 @@
-"""Optimal control by multiple shooting over generated derivatives.
+"""Optimal control by multiple shooting with generated derivatives.
 
-minimize    costs of states, forces, places of nodes and time (`limber.control.optimal.terms`)
+minimize    costs of states, forces, positions of nodes and time (`limber.control.optimal.terms`)
 subject to  x_k+1 = step(x_k, u_k, T/N)  for every plant, under the same u
-            bounds of joints, speeds, torques and places of nodes; start and end
+            bounds on joints, speeds, torques and positions of nodes; initial and final conditions
 
-States x = [q, v] at N + 1 times and forces u, constant over each of the N intervals, are the unknowns (Bock & Plitt 1984).  The
-matrices of the problem are sparse: each interval touches its own states and forces, and the next states.  Slopes of the
-intervals are exact.  Second derivatives are differences of the exact first ones.
+The unknowns are the states x = [q, v] at N + 1 times and the forces u, constant over each of the N intervals (Bock &
+Plitt 1984). The matrices of the problem are sparse: each interval involves only its own states and forces, and the next
+states. The derivatives of the intervals are exact. Second derivatives are differences of the exact first ones.
 """
 
 from __future__ import annotations
@@ -35,25 +35,26 @@ RESTS = ("all", "joints", False)
 
 
 class OptimalControl:
-    """A motion that costs least; the head of this file has the equations.
+    """An optimal control problem; the head of this file has the equations.
 
     Parameters
     ----------
     system : an open system.
-    duration : T in s; or (shortest, longest) for a free one.
-    intervals : N, over each of which the forces are constant.
-    q0, v0 : the start; the neutral configuration at rest unless given.
-    end : {body: coordinates of its joint} at the end, of the first plant; joints that are not named end anywhere.
-    rest : "all" if the motion ends with all speeds zero and the modes in their static deflection, "joints" if
-        only the joints rest, False for neither; of the first plant.
+    duration : T in s; or (shortest, longest) for a free duration.
+    intervals : N; the forces are constant over each interval.
+    q0, v0 : the initial state; by default the neutral configuration at rest.
+    end : {body: coordinates of its joint} at the end, for the first plant; joints that are not named may end anywhere.
+    rest : "all" if the motion ends with all speeds zero and the modes in their static deflection, "joints" if only the
+        joints end at rest, False for neither; for the first plant.
     costs : `Effort`, `Tracking`, `Vibration`, `NodeTracking`, `MinimumTime`.
     nodes : `NodeBounds`.
-    joints : the bodies whose joints are driven; all with plain coordinates unless given.
-    torque, speed : the largest of each driven joint, N m and rad/s (or N and m/s): one number or one for each.
+    joints : the bodies whose joints are driven; by default all joints whose speeds are the rates of their coordinates.
+    torque, speed : the largest torque and speed of each driven joint, N m and rad/s (or N and m/s): one number or one
+        for each.
     coordinates : {body: (lowest, highest)} of joint coordinates.
-    scenarios : {parameter: value} of further plants (`System.with_parameters`), which the same forces move.  Costs are means
-        over all plants, and bounds hold for all of them; `end` and `rest` hold for the first.
-    substeps : steps of the Runge-Kutta method in an interval; None: as the highest frequency asks for.
+    scenarios : {parameter: value} of further plants (`System.with_parameters`), which move under the same forces. Costs
+        are means over all plants, and bounds hold for all of them; `end` and `rest` hold for the first.
+    substeps : steps of the Runge-Kutta method in an interval; None for as many as the highest frequency requires.
     """
 
     def __init__(
@@ -100,7 +101,7 @@ class OptimalControl:
     # --- the unknowns ------------------------------------------------------------------------------
 
     def _find_end(self, end: Mapping[str, ArrayLike]) -> Array:
-        """The configuration at the end: its joints, and the static deflection of the modes."""
+        """The final configuration: its joints, and the static deflection of the modes."""
         if not isinstance(end, Mapping):
             raise ArgumentTypeError(
                 f"end must be {{body: coordinates of its joint}}, got {shown(end)}."
@@ -133,12 +134,12 @@ class OptimalControl:
         self.T_at = self.size - 1
 
     def parts(self, z: Array) -> tuple[Array, Array, float]:
-        """States (plants, N + 1, nx), forces (N, nu) and the duration."""
+        """Split the unknowns into states (plants, N + 1, nx), forces (N, nu) and the duration."""
         T = float(z[self.T_at]) if self.free else self.duration[0]
         return z[self.x_at], z[self.u_at], T
 
     def joined(self, x: Array, u: Array, T: float) -> Array:
-        """All unknowns in one row."""
+        """Join all unknowns into one vector."""
         z = np.empty(self.size)
         z[self.x_at], z[self.u_at] = x, u
         if self.free:
@@ -146,7 +147,8 @@ class OptimalControl:
         return z
 
     def guess(self) -> Array:
-        """A start for the solver: joints on quintics, the forces that this takes with the modes at rest."""
+        """An initial guess: the joints follow quintics, with the forces that this requires while the modes are at
+        rest."""
         s, N, places = self.system, self.intervals, self.plants.places
         T = (
             self.duration[0]
@@ -215,7 +217,7 @@ class OptimalControl:
         self._limit_rows()
 
     def _limit_rows(self) -> None:
-        """Lower and upper bounds of the constraints: steps, boxes of nodes, turns at the end."""
+        """Lower and upper bounds of the constraints: steps, boxes of nodes, rotations at the end."""
         N, S = self.intervals, len(self.plants)
         steps = np.zeros(N * S * self.plants.nx)
         low, high = [steps], [steps]
@@ -302,7 +304,7 @@ class OptimalControl:
         return dt * running + final + o.time * T, gradient
 
     def constraints(self, z: Array) -> Array:
-        """All rows: steps, places of nodes, turns at the end."""
+        """All constraints: steps, positions of nodes, rotations at the end."""
         x, u, T = self.parts(z)
         x_new = self.plants.shooting.roll(*self._flat(x, u, T)).reshape(x[:, 1:].shape)
         parts = [(x_new - x[:, 1:]).ravel()]
@@ -313,7 +315,7 @@ class OptimalControl:
         return np.concatenate(parts)
 
     def _slopes(self, x: Array, u: Array, T: float) -> Array:
-        """Slopes (plants, N, nx, width) of the intervals, by T in place of dt."""
+        """Derivatives (plants, N, nx, width) of the intervals, with respect to T instead of dt."""
         _, slopes = self.plants.shooting.shoot(*self._flat(x, u, T))
         slopes = slopes.reshape(len(self.plants), self.intervals, *slopes.shape[1:])
         if self.free:
@@ -400,7 +402,7 @@ class OptimalControl:
         return 0.5 * (H + np.swapaxes(H, -1, -2))
 
     def _bent(self, case: int, x: Array, box: NodeBounds, force: Array) -> Array:
-        """Second derivatives (n, nq, nq) of force . places of a node."""
+        """Second derivatives (n, nq, nq) of force . position of a node."""
         nq = self.system.nq
         H = np.empty((len(x), nq, nq))
         for j in range(nq):
@@ -424,14 +426,14 @@ class OptimalControl:
         hessian: str = "exact",
         progress: bool = False,
     ) -> OptimalMotion:
-        """The motion that costs least near the guess, by IPOPT.
+        """Find the optimal motion near the initial guess, by IPOPT.
 
         Parameters
         ----------
-        guess : a motion to start from, of a problem with as many intervals and plants; its multipliers start the solver
-            too.  Unless given, joints start on quintics.
-        tolerance : of the optimality conditions, scaled by IPOPT.
-        iterations : the most that are taken.
+        guess : a motion to start from, of a problem with the same number of intervals and plants; its multipliers are
+            used too. By default the joints start on quintics.
+        tolerance : of the optimality conditions, as scaled by IPOPT.
+        iterations : the largest number of iterations.
         hessian : "exact", or "limited-memory" for BFGS updates.
         progress : whether IPOPT prints its iterations.
         """

@@ -3,7 +3,7 @@
 minimize    1/2 z^T P z + c^T z
 subject to  A z = b,  lower <= G z <= upper,  z_lower <= z <= z_upper
 
-The patterns of the matrices stay; their values change from one sample to the next.
+The sparsity patterns of the matrices are fixed; their values change from sample to sample.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ACCURACY = 1e-6
 
 @dataclass
 class Program:
-    """The data of a program."""
+    """The data of a quadratic program."""
 
     P: scipy.sparse.csc_matrix  # the upper triangle
     c: Array
@@ -37,7 +37,7 @@ class Program:
 
 
 class Solver:
-    """The interior-point method of PIQP (Schwan et al. 2023), whose factorization follows the stages of the problem."""
+    """The interior-point method of PIQP (Schwan et al. 2023), whose factorization uses the stages of the problem."""
 
     def __init__(self, program: Program, iterations: int, accuracy: float):
         piqp = imported()
@@ -56,11 +56,11 @@ class Solver:
         return (p.P, p.c, p.A, p.b, *rows, p.z_lower, p.z_upper)
 
     def prepare(self, program: Program) -> None:
-        """Take new values of everything."""
+        """Set new values of all data."""
         self._solver.update(*self._arguments(program))
 
     def solve(self, program: Program) -> Array | None:
-        """The solution for the latest right-hand side b; None if there is none."""
+        """Solve for the latest right-hand side b; None if there is no solution."""
         self._solver.update(b=program.b)
         status = self._solver.solve()
         z = np.array(self._solver.result.x)
@@ -68,7 +68,7 @@ class Solver:
 
 
 def imported() -> Any:
-    """The module of PIQP, or an error that names the extra."""
+    """Import the module of PIQP, or raise an error that names the extra."""
     try:
         import piqp  # noqa: PLC0415
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""The motion that an optimal control problem found."""
+"""The solution of an optimal control problem."""
 
 from __future__ import annotations
 
@@ -11,15 +11,17 @@ from limber.dynamics import inverse_dynamics
 
 
 class OptimalMotion:
-    """What `OptimalControl.solve` returns.
+    """The result of `OptimalControl.solve`.
 
     problem : the problem.
-    t : (N + 1,), s.  q, v : (N + 1, nq) and (N + 1, nv), the motion of the first plant.
+    t : (N + 1,), s.
+    q, v : (N + 1, nq) and (N + 1, nv), the motion of the first plant.
     forces : (N, joints), constant over each interval; `labels` names the joints.
     states : (plants, N + 1, nq + nv), of all plants.
     duration, cost : s, and the value of the costs.
-    success, status : whether the solver converged, and its own words.
-    iterations, convergence : how many, and {"obj", "inf_pr", "inf_du"} of each: cost, violation of the constraints, of optimality.
+    success, status : whether the solver converged, and its own message.
+    iterations, convergence : their number, and {"obj", "inf_pr", "inf_du"} at each: cost, violation of the constraints,
+        violation of optimality.
     violation : the largest gap between intervals.
     torque : for `lb.simulate(system, t, q0=..., torque=motion.torque)`; after the end it holds the last configuration.
     """
@@ -47,11 +49,11 @@ class OptimalMotion:
 
     @property
     def iterations(self) -> int:
-        """How many iterations the solver took."""
+        """The number of iterations of the solver."""
         return max(len(self.convergence["obj"]) - 1, 0)
 
     def plot(self) -> Any:
-        """A figure of joint coordinates, forces, the modes and the convergence."""
+        """Plot joint coordinates, forces, the modes and the convergence."""
         import matplotlib.pyplot as plt  # noqa: PLC0415
 
         s, places = self.problem.system, self.problem.plants.places

@@ -1,7 +1,7 @@
-"""What an optimal motion costs, and where nodes may be: the terms of `OptimalControl` and `NMPC`.
+"""The costs and node bounds of `OptimalControl` and `NMPC`.
 
-Integrals are over time, and every square has the factor 1/2.  Errors of q are on the tangent space: N(q_ref)^+ (q - q_ref),
-which for a quaternion is the vector part of twice the turn between the two.
+Integrals are over time, and every square has the factor 1/2. Errors of q are in the tangent space: N(q_ref)^+ (q -
+q_ref), which for a quaternion is the vector part of twice the rotation between the two.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ Motion = Callable[[float], Any]
 
 @dataclass(frozen=True, eq=False)
 class Effort:
-    """weight u^2 / 2, integrated, and change (u[k+1] - u[k])^2 / 2, summed.
+    """The cost of forces: weight u^2 / 2, integrated, plus change (u[k+1] - u[k])^2 / 2, summed.
 
     weight : one number or one for each driven joint speed, 1/((N m)^2 s).
-    change : of the jumps between intervals, 1/(N m)^2; `OptimalControl` only.
+    change : weight of the jumps between intervals, 1/(N m)^2; for `OptimalControl` only.
     """
 
     weight: ArrayLike = 1.0
@@ -37,10 +37,11 @@ class Effort:
 
 @dataclass(frozen=True, eq=False)
 class Tracking:
-    """Errors of the state, weighted and integrated, and once more at the end.
+    """The cost of errors of the state, weighted and integrated, and again at the end.
 
     reference : q (nq,) at rest, or a function t -> q or (q, v).
-    q, v : weights of errors of coordinates and of speeds, integrated: one number, (nv,), or {body: weight of its joint}.
+    q, v : weights of the errors of coordinates and of speeds, integrated: one number, (nv,), or {body: weight of its
+        joint}.
     final_q, final_v : the same at the end, not integrated.
     """
 
@@ -53,10 +54,10 @@ class Tracking:
 
 @dataclass(frozen=True, eq=False)
 class Vibration:
-    """The energy of the modes about their static deflection in the configuration of the end, J.
+    """The cost of the energy, J, of the modes about their static deflection in the final configuration.
 
-    weight : integrated, 1/(J s).
-    final : at the end, 1/J: what is left when the motion is over.
+    weight : of the integral, 1/(J s).
+    final : at the end, 1/J: the vibration that remains when the motion is over.
     """
 
     weight: float = 0.0
@@ -65,11 +66,11 @@ class Vibration:
 
 @dataclass(frozen=True, eq=False)
 class NodeTracking:
-    """The distance of a node from where it should be, squared.
+    """The cost of the squared distance of a node from its target.
 
     body, node : the node; None is the body frame.
     target : (3,) in world axes, m, or a function of time.
-    weight, final : integrated, and at the end, 1/m^2.
+    weight, final : of the integral, and at the end, 1/m^2.
     """
 
     body: str
@@ -81,7 +82,7 @@ class NodeTracking:
 
 @dataclass(frozen=True, eq=False)
 class NodeBounds:
-    """A box in world axes that a node stays in, from the first interval's end on.
+    """A box in world axes that a node must stay in, from the end of the first interval.
 
     lower, upper : (3,), m; -inf and inf where it is open.
     """
@@ -94,7 +95,7 @@ class NodeBounds:
 
 @dataclass(frozen=True, eq=False)
 class MinimumTime:
-    """The duration, times a weight; for a duration that is free."""
+    """The cost of the duration, times a weight; for a free duration."""
 
     weight: float = 1.0
 
@@ -103,7 +104,7 @@ COSTS = (Effort, Tracking, Vibration, NodeTracking, MinimumTime)
 
 
 def checked_terms(costs: Any, nodes: Any) -> tuple[tuple[Any, ...], tuple[NodeBounds, ...]]:
-    """Lists of costs and of bounds; refuse what is neither."""
+    """Check lists of costs and of bounds."""
     found = []
     for name, given, kinds in (("costs", costs, COSTS), ("nodes", nodes, (NodeBounds,))):
         items = tuple(given) if isinstance(given, (list, tuple)) else (given,)
@@ -168,7 +169,7 @@ def target_points(given: Any, times: Array) -> Array:
 
 
 def error_map(system: System, q: Array) -> Array:
-    """E with errors E (x - x_ref) on the tangent space: N(q)^+ and one, (2 nv, nx)."""
+    """E with errors E (x - x_ref) in the tangent space: N(q)^+ and the unit matrix, (2 nv, nx)."""
     E = np.zeros((2 * system.nv, system.nq + system.nv))
     if system.nq == system.nv:
         E[: system.nv, : system.nq] = np.eye(system.nv)
@@ -180,7 +181,8 @@ def error_map(system: System, q: Array) -> Array:
 
 
 def stiffness(system: System, q: Array) -> Array:
-    """The slopes (nv, nv) of the forces of modes along modes, at rest; zero elsewhere.  By differences."""
+    """The derivatives (nv, nv) of the modal forces with respect to the modes, at rest; zero elsewhere. By
+    differences."""
     K = np.zeros((system.nv, system.nv))
     modes = modal_places(system)
     rest = np.zeros((len(modes), system.nv))
@@ -201,7 +203,7 @@ def modal_places(system: System) -> np.ndarray:
 
 
 def modal_energy(system: System, q: Array) -> Array:
-    """W with the energy of the modes 1/2 e^T W e of errors e = (dq, dv), joints held at q."""
+    """W such that the energy of the modes is 1/2 e^T W e for errors e = (dq, dv), with the joints held at q."""
     modes = modal_places(system)
     if not len(modes):
         raise ArgumentValueError(

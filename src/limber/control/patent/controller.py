@@ -1,4 +1,4 @@
-"""The robot control computer 120 of Fig. 6 as a controller that one can step."""
+"""The robot control computer 120 of Fig. 6, as a controller that can be stepped."""
 
 from __future__ import annotations
 
@@ -39,26 +39,27 @@ STATES = {"observer": Observer, "sensors": HingesFromSensors, "model": ModelOnly
 
 
 class FlexibleArmController(Controller):
-    """The loop of Figs. 4 and 6 of US 5,546,508.
+    """The control loop of Figs. 4 and 6 of US 5,546,508.
 
     Parameters
     ----------
-    model : the arm as the controller knows it: hinges of one name each as in the system that is controlled, modes as one
-        likes, without friction.
-    motion : the desired motion, from `rest_to_rest` on this model; its sample time is that of the controller.
+    model : the controller's model of the arm: without friction, with one-degree-of-freedom hinges that have the same
+        names as in the controlled system, and with any modes.
+    motion : the desired motion, from `rest_to_rest` with this model; its sample time is that of the controller.
     law : of the corrections, an `Impedance` of the hinges or an `Optimal` feedback of the whole state.
-    state : where the state comes from: "sensors", hinges as they are read and deformations of the model; "model", the model
-        alone; "observer", the model corrected by the sensors.
+    state : the source of the state: "sensors", measured hinges and deformations of the model; "model", the model alone;
+        "observer", the model corrected by the sensors.
     noise : for the observer.
-    friction : N m, the friction of the hinges as far as it is known; one number or one for each hinge.  The model itself has
-        none; the servos get what it takes at the desired speeds.
-    compensation : N m, the largest torque against unexplained torques at the hinges; one number or one for each hinge.
-    compiled : True to run processors 125, 130 and 135 in machine code; their quantities are then computed only if they are
-        asked for.
-    processors : others than the usual ones, by name: sensors, articulated, coriolis, accelerations, state, comparison,
-        servos, time_update.
+    friction : N m, the friction of the hinges as far as it is known; one number or one for each hinge. The model itself
+        has none; the servos compensate it at the desired speeds.
+    compensation : N m, the largest torque that compensates unexplained torques at the hinges; one number or one for
+        each hinge.
+    compiled : True to run processors 125, 130 and 135 in machine code; their quantities are then computed only on
+        request.
+    processors : replacements for the standard processors, by name: sensors, articulated, coriolis, accelerations,
+        state, comparison, servos, time_update.
 
-    After a step, `results` has what each processor computed.
+    After a step, `results` has the output of each processor.
     """
 
     def __init__(
@@ -145,7 +146,7 @@ class FlexibleArmController(Controller):
         self._friction = self.friction * desired / np.sqrt(desired**2 + SLOW**2)
 
     def start(self, t: float, measured: Measured) -> None:
-        """Begin with the desired state and the hinges as they are read."""
+        """Reset the controller to the desired state with the measured hinges."""
         row = self.motion.index(t)
         at_rest = np.zeros(len(self.places))
         self._state = ModelState(self.motion.q[row].copy(), self.motion.v[row].copy(), at_rest)
@@ -154,7 +155,7 @@ class FlexibleArmController(Controller):
         )
 
     def step(self, t: float, measured: Measured) -> Array:
-        """One pass through Fig. 6: from readings to the command of the servos."""
+        """Do one pass through Fig. 6: from readings to the command of the servos."""
         row = self.motion.index(t)
         gains = self.schedule.at(row)
         readings = self.sensors(measured)  # 142
@@ -187,7 +188,7 @@ class FlexibleArmController(Controller):
         return self.step(t, measured)
 
     def safe_command(self, t: float, measured: Measured) -> Array:
-        """No torque."""
+        """Zero torque."""
         return np.zeros(self.servos.width)
 
     def outputs(self) -> Mapping[str, ArrayLike]:

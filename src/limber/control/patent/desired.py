@@ -1,13 +1,15 @@
-r"""The desired motion of a flexible arm: hinges, deformations and the forces that go with them, step by step.
+r"""The desired motion of a flexible arm: hinges, deformations and the corresponding forces, step by step.
 
-A path of the hinges alone leaves a flexible arm swinging at its end.  `rest_to_rest` finds the forces that take the arm
-from rest at the begin of the path to rest at its end, undeformed, with its tip near the path that the rigid arm would take:
+A path of the hinges alone leaves a flexible arm vibrating at its end. `rest_to_rest` finds the forces that move the arm
+from rest at the beginning of the path to rest at its end, undeformed, with its tip near the path that the rigid arm
+would take:
 
     minimize    sum |tip - tip of the rigid arm|^2 / tracking^2 + |change of the forces|^2 / change^2
     subject to  x[k + 1] = step(x[k], forces[k]),    x[n] at rest
 
-by Gauss-Newton steps, each of them a linear-quadratic problem that a Riccati recursion solves; the end is a weight of its own.
-The first motion that ends at rest is taken.  It is one of the arm to working accuracy, and near the best one.
+by Gauss-Newton steps, each of which is a linear-quadratic problem solved by a Riccati recursion; the end has its own
+weight. The first motion that ends at rest is accepted. It satisfies the equations of the arm to working accuracy, and
+is near the optimum.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ ITERATIONS, AT_REST = 20, 1e-5
 
 @dataclass(frozen=True, eq=False)
 class DesiredMotion:
-    """Hinges and deformations at times `sample_time` apart; before and after them the arm rests.
+    """Hinges and deformations at times `sample_time` apart; before and after them the arm is at rest.
 
     t : (n,)
     q, v, vdot : (n, nv)
@@ -54,7 +56,7 @@ class DesiredMotion:
 
 
 def plain_speeds(system: System) -> JointPlaces:
-    """The hinges of an arm whose speeds are all rates of coordinates; other systems are refused."""
+    """The hinges of an arm whose speeds are all rates of coordinates; other systems are rejected."""
     if not_plain(system) or system.closures:
         raise ArgumentValueError(
             f"{system.name!r} has {not_plain(system) or 'closures'}; the loop of the patent is for arms of revolute and prismatic hinges."
@@ -63,7 +65,7 @@ def plain_speeds(system: System) -> JointPlaces:
 
 
 def without_friction(system: System) -> System:
-    """The same system with frictionless hinges, as the model of a controller needs it."""
+    """Return the same system with frictionless hinges, as needed for the model of a controller."""
     rough = [name for name in system.parameters if name.endswith(".joint_friction")]
     return system.with_parameters(dict.fromkeys(rough, 0.0)) if rough else system
 
@@ -97,7 +99,8 @@ def slopes(system: System, places: JointPlaces, q: Array, v: Array, tau: Array) 
 
 
 def runge_kutta_steps(A: Array, B: Array, time: float) -> tuple[Array, Array]:
-    """What `advanced` does to small deviations of systems (n, ...): its steps of a linear system, inputs held."""
+    """The effect of `advanced` on small deviations of systems (n, ...): its steps for a linear system with held
+    inputs."""
     n, states, inputs = B.shape
     halvings = max(0, math.ceil(math.log2(time / LONGEST) - 1e-9))
     Z = np.zeros((n, states + inputs, states + inputs))
@@ -122,16 +125,18 @@ def rest_to_rest(
     change: float = 10.0,
     start: float = 0.0,
 ) -> DesiredMotion:
-    """A motion of the flexible arm from rest to rest, undeformed at both ends; the head of this file tells how.
+    """Plan a motion of the flexible arm from rest to rest, undeformed at both ends.
+
+    The head of this file describes the method.
 
     Parameters
     ----------
-    path : of the hinges, as `reference` of `PID`: a `Trajectory`, a function, or {body: either}.
-    duration : s; the arm is at rest from there on.
-    tip : (body, node) that is to stay near the path that it would take on the rigid arm.
-    sample_time : s, of the motion that is returned, and so of the controller.
+    path : the path of the hinges, like `reference` of `PID`: a `Trajectory`, a function, or {body: either}.
+    duration : s; the arm is at rest afterwards.
+    tip : (body, node) that should stay near the path that it would take on the rigid arm.
+    sample_time : s, of the returned motion, and so of the controller.
     hold : s, the time for which forces are held; a multiple of sample_time.
-    tracking : m, the deviation from the path of the tip that counts as much as
+    tracking : m, the deviation from the path of the tip that costs as much as
     change : N m, a change of the forces from one hold to the next.
     start : the time at which the path begins, s.
     """
@@ -179,7 +184,7 @@ def rest_to_rest(
 def _sampled(
     system: System, places: JointPlaces, q0: Array, force: Array, t0: float, time: float, each: int
 ) -> DesiredMotion:
-    """The motion under forces that are held for `each` samples, at all samples; at rest without force at the end."""
+    """The motion under forces held for `each` samples, at all samples; at rest without force at the end."""
     rows = np.append(np.repeat(force[:-1], each, axis=0), np.zeros((1, len(places))), axis=0)
     tau = np.zeros((len(rows), system.nv))
     tau[:, places.v] = rows
@@ -215,7 +220,8 @@ def _position(system: System, q: Array, body: str, node: Any) -> Array:
 def _riccati(A: Array, B: Array, J: Array, off: Array, z: Array, aim: Array, scale: tuple) -> list:
     """Gains and changes (K, k) of the rates of force, from the last step to the first.
 
-    z = [q, v, force], force[k + 1] = force[k] + rate[k]; deviations from z, and the rates that led to it, are the unknowns.
+    z = [q, v, force], force[k + 1] = force[k] + rate[k]; the unknowns are deviations from z and from the rates that led
+    to it.
     """
     n, states, m = B.shape
     nv = states // 2

@@ -1,14 +1,14 @@
 r"""Gains along a desired motion: how strongly the loop corrects forces, and how far it trusts its sensors.
 
-At instants along the motion the arm is linearized at rest.  The forces of the hinges are corrected by dT = -K dx, with
+At instants along the motion the arm is linearized at rest. The forces of the hinges are corrected by dT = -K dx, with
 
-    `Impedance`   K of the hinges alone, each a spring and a damper.  With hinges that are read where they are driven, it
-                  takes energy from the arm whatever its payload and stiffness are.
+    `Impedance`   K of the hinges alone, each a spring and a damper.  If hinges are measured where they are driven, it
+                  removes energy from the arm, whatever its payload and stiffness are.
     `Optimal`     K of hinges and deformations, which minimizes the sum of the squares of forces, of deviations of the
-                  hinges and of the energy of the deviation.  It needs to know the arm.
+                  hinges and of the energy of the deviation.  It needs a good model of the arm.
 
-The state of `state="observer"` is corrected by [x; load] <- [x; load] + L (y - C x), L from a Riccati equation, where `load`
-are torques at the hinges that the model does not have, taken as random walks.
+With `state="observer"` the state is corrected by [x; load] <- [x; load] + L (y - C x), with L from a Riccati equation,
+where `load` are torques at the hinges that the model does not have, modelled as random walks.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Impedance:
 
 @dataclass(frozen=True)
 class Optimal:
-    """The discrete linear-quadratic regulator; each of these is as bad as any other.
+    """The discrete linear-quadratic regulator. The following values are equally costly.
 
     force : N m, the torque of a hinge; one number, or one for each hinge.
     position : rad, the deviation of a hinge.
@@ -78,8 +78,8 @@ class Noise:
     """Standard deviations, for the observer.
 
     encoder, tachometer : of the readings of a sample, rad and rad/s.
-    torque : of torques at the hinges that differ from sample to sample, N m.
-    load : how fast unexplained torques at the hinges wander, N m/sqrt(s).
+    torque : of torques at the hinges that are independent from sample to sample, N m.
+    load : random walk of the unexplained torques at the hinges, N m/sqrt(s).
     """
 
     encoder: float = 1e-5
@@ -108,14 +108,15 @@ class Noise:
 
 @dataclass(frozen=True, eq=False)
 class Gains:
-    """The gains of one instant.
+    """The gains at one instant.
 
     feedback : (joints, 2 nv), K.
     stiffness : (nv, 2 nv), the accelerations that deviations [dq, dv] cause.
-    inertia : (joints, joints), the force that a unit acceleration of each hinge takes while the modes are free.
-    response : (nv, joints), accelerations by forces of the hinges.
-    impulse : (nv, joints), the change of all speeds that goes with one of the hinge speeds, by impulses at the hinges.
-    step : (2 nv, 2 nv), the change of the state in a sample by its rate: the integral of exp(A t).
+    inertia : (joints, joints), the force required for a unit acceleration of each hinge while the modes are free.
+    response : (nv, joints), the accelerations caused by forces of the hinges.
+    impulse : (nv, joints), the change of all speeds that accompanies a change of the hinge speeds by impulses at the
+        hinges.
+    step : (2 nv, 2 nv), the change of the state in a sample per unit of its rate: the integral of exp(A t).
     observer : (2 nv + joints, readings), L; None without an observer.
     """
 
@@ -129,7 +130,7 @@ class Gains:
 
 
 class Schedule:
-    """Gains along a motion, those of the nearest of some instants."""
+    """Gains along a motion: those of the nearest of several instants."""
 
     def __init__(
         self,

@@ -1,7 +1,7 @@
 """The processors of Fig. 6 of US 5,546,508 (Jain & Rodriguez), one object each.
 
-Each has `number`, its numeral in the figure, and computes in one call what the patent says that it does.  Replace one by
-giving the loop another object with the same call.
+Each has `number`, its numeral in the figure, and one call computes what the patent describes. To replace one, pass the
+loop another object with the same call.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class ModelState:
-    """Hinge and deformation variables of the model, their rates, and torques at the hinges that it does not explain."""
+    """Hinge and deformation variables of the model, their rates, and unexplained torques at the hinges."""
 
     q: Array
     v: Array
@@ -41,7 +41,7 @@ class ModelState:
 
 
 class Sweep:
-    """A state whose spatial operators are made when they are first asked for."""
+    """A state whose spatial operators are computed on first use."""
 
     def __init__(self, system: System, state: ModelState):
         self.system, self.q, self.v = system, state.q, state.v
@@ -53,7 +53,8 @@ class Sweep:
 
 
 class JointSensors:
-    """142: what the sensors on the hinges read; positions, then speeds where they are read (claims 7, 22, 37)."""
+    """142: the readings of the sensors on the hinges; positions, then speeds if they are measured (claims 7, 22,
+    37)."""
 
     number = 142
 
@@ -101,13 +102,13 @@ class ArticulatedBodyProcessor:
     number = 125
 
     def __call__(self, sweep: Sweep) -> ArticulatedBodies:
-        """The quantities, computed when they are used."""
+        """The quantities, computed on use."""
         return ArticulatedBodies(sweep)
 
 
 @dataclass(frozen=True)
 class CoriolisTerms:
-    """Coriolis and centrifugal accelerations a, and gyroscopic forces b with those of the stiffness, body by body."""
+    """Coriolis and centrifugal accelerations a, and gyroscopic and stiffness forces b, body by body."""
 
     sweep: Sweep
 
@@ -118,7 +119,7 @@ class CoriolisTerms:
 
     @property
     def b(self) -> Array:
-        """Forces, stacked; K eta + D eta_dot among them."""
+        """Forces, stacked, including K eta + D eta_dot."""
         return self.sweep.operators.b
 
 
@@ -128,7 +129,7 @@ class CoriolisProcessor:
     number = 130
 
     def __call__(self, sweep: Sweep) -> CoriolisTerms:
-        """The terms, computed when they are used."""
+        """The terms, computed on use."""
         return CoriolisTerms(sweep)
 
 
@@ -144,7 +145,7 @@ class AccelerationProcessor:
 
 
 class CompiledAccelerationProcessor(AccelerationProcessor):
-    """135 in machine code: the same sweeps with 125 and 130 inside them, a thousand times as fast."""
+    """135 in machine code: the same sweeps including 125 and 130, a thousand times as fast."""
 
     def __call__(self, bodies: ArticulatedBodies, terms: CoriolisTerms, force: Array) -> Array:
         """vdot (nv,) under the generalized forces (nv,)."""
@@ -156,8 +157,8 @@ class CompiledAccelerationProcessor(AccelerationProcessor):
 class Comparison:
     """Deviations from the desired motion, and the corrected forces of the hinges.
 
-    hinges, deformations : of the state, [q, v] of each less the desired ones.
-    accelerations : of all freedoms, computed less desired.
+    hinges, deformations : deviations of the state, [q, v] of each minus the desired ones.
+    accelerations : of all degrees of freedom, computed minus desired.
     force : (joints,) corrected.
     """
 
@@ -168,12 +169,12 @@ class Comparison:
 
 
 class ComparisonProcessor:
-    """144: compares hinge and deformation motion with the desired one and corrects the forces (claims 1, 16, 31).
+    """144: compares hinge and deformation motion with the desired motion and corrects the forces (claims 1, 16, 31).
 
-    Deviations of positions and speeds are what errors of acceleration have added up to; the law makes forces of them.  The
-    error of the accelerations at hand, less what the deviations explain, is corrected at once in the proportion `share`,
-    by the inertia of the hinges with free modes.  A share above zero trusts the deformations of the model: take it where
-    payload and stiffness are known well.
+    Deviations of positions and speeds are accumulated errors of acceleration; the law turns them into forces. The error
+    of the present accelerations, minus the part that the deviations explain, is corrected at once in the proportion
+    `share`, by the inertia of the hinges with free modes. A share above zero relies on the deformations of the model:
+    use it if payload and stiffness are known well.
     """
 
     number = 144
@@ -187,7 +188,7 @@ class ComparisonProcessor:
     def __call__(
         self, state: ModelState, vdot: Array, motion: DesiredMotion, row: int, gains: Gains
     ) -> Comparison:
-        """The comparison at a row of the motion; vdot is that of its forces."""
+        """Compare with a row of the motion; vdot are the accelerations under its forces."""
         dx = np.concatenate([state.q - motion.q[row], state.v - motion.v[row]])
         away = vdot - motion.vdot[row]
         force = motion.force[row] - gains.feedback.dot(dx)
@@ -199,10 +200,10 @@ class ComparisonProcessor:
 
 @dataclass
 class ServoProcessor:
-    """146: from corrected forces to commands of the servos, within their limits (claims 1, 16, 31).
+    """146: from corrected forces to servo commands within their limits (claims 1, 16, 31).
 
-    Friction at the desired speeds is made up for, and so is what the state says about torques that the model does not
-    explain, up to `most` N m of each hinge.
+    Friction at the desired speeds is compensated, and so are the unexplained torques of the state, up to `most` N m at
+    each hinge.
     """
 
     limit: Array
@@ -229,29 +230,30 @@ class TimeUpdateProcessor:
     number = 140
 
     def __call__(self, state: ModelState, vdot: Array, gains: Gains) -> ModelState:
-        """The state a sample later."""
+        """The state one sample later."""
         x = state.x + gains.step.dot(np.concatenate([state.v, vdot]))
         nv = len(state.v)
         return ModelState(x[:nv], x[nv:], state.load.copy())
 
 
 class ModelOnly:
-    """The first embodiment: the model's own state, whatever the sensors read (claims 6, 21, 36)."""
+    """The first embodiment: the state of the model, whatever the sensors read (claims 6, 21, 36)."""
 
     def __call__(self, state: ModelState, readings: Array, places: JointPlaces, gains: Gains):
-        """The state as it is."""
+        """The unchanged state."""
         return state
 
 
 class HingesFromSensors:
     """The second embodiment: hinges from the sensors, deformations from the model (claims 7, 22, 37).
 
-    A hinge speed that differs from that of the model is put down to an impulse at the hinge, such as that of friction, which
-    changes the rates of the deformations too.  So the deformations are those of an arm whose hinges move as they are read.
+    A difference between measured and modelled hinge speed is attributed to an impulse at the hinge, such as that of
+    friction, which changes the rates of the deformations too. The deformations are therefore those of an arm whose
+    hinges move as measured.
     """
 
     def __call__(self, state: ModelState, readings: Array, places: JointPlaces, gains: Gains):
-        """The state with the hinges as they are read."""
+        """The state with the measured hinges."""
         q, v, m = state.q.copy(), state.v.copy(), len(places)
         q[places.q] = readings[:m]
         if len(readings) > m:
@@ -260,7 +262,9 @@ class HingesFromSensors:
 
 
 class Observer:
-    """Both embodiments in one: the readings correct the whole model state, deformations too, by a Kalman gain."""
+    """Both embodiments in one: the readings correct the whole state of the model, including deformations, by a Kalman
+    gain.
+    """
 
     def __call__(self, state: ModelState, readings: Array, places: JointPlaces, gains: Gains):
         """The corrected state."""

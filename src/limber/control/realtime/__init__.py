@@ -1,10 +1,10 @@
-"""Real time: loops that keep pace with the clock, plant and controller in two processes or programs.
+"""Real time: loops that run at the pace of the clock, with plant and controller in two processes or programs.
 
     run = lb.control.realtime.run(loop, 10.0)
     print(run)
 
-`plant` and `controller_side` tell what happens when samples or commands do not come; `wire` has the format of the packets, for
-plants and controllers that are other programs.
+`plant` and `controller_side` describe what happens when samples or commands do not arrive; `wire` defines the format of
+the packets, for plants and controllers that are other programs.
 """
 
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The process of a plant that `run` starts: it reads what to do from standard input and writes what came of it."""
+"""The plant process that `run` starts: it reads its task from standard input and writes the results."""
 
 from __future__ import annotations
 

@@ -1,23 +1,23 @@
 """The controller of a real-time loop: it answers every sample that the plant, or a machine, sends.
 
-The plant sets the pace.  A sample that does not come in time is as good as one whose readings are all nan: the `Guard` of the
-controller holds the last command, and stops safely when that lasts (`limber.control.guard`).
+The plant sets the pace. A sample that does not arrive in time counts as one whose readings are all nan: the `Guard` of
+the controller holds the last command, and stops safely if this persists (`limber.control.guard`).
 
     what happens                                    what the controller does                                    state
-    not all sensors have been heard of yet          it answers that there is no command                         wait
+    not all sensors have sent a reading yet         it answers that there is no command                         wait
     all is well                                     it answers with its command                                 ok, limit
     a sample is lost, late or damaged               the last command is held                                    hold
     a reading is nan, or the command would be       the last command is held                                    hold
     that lasts longer than `hold` of the guard      safe stop: `safe_command` of the controller, or zero         stop
     an actuator does not follow for `follow`        safe stop                                                   stop
     no sample for `give_up`, or BYE                 the run ends
-    the controller raises an error                  the plant is told, and stops at once; the error is raised
+    the controller raises an error                  the plant is notified and stops at once; the error is raised
 
-When a command is out, the controller may work ahead for the next sample (`idle` of a controller); the time that this takes is not
-in the log.
+When a command is out, the controller may do work for the next sample (`idle` of a controller); the log does not include
+its time.
 
-Samples that come in a bunch, after a pause of the plant, are answered with one command, to the newest; the others count as
-skipped.
+Several samples that arrive at once, after a pause of the plant, are answered with one command, for the newest; the
+others count as skipped.
 """
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ AGAIN = 0.05
 
 @dataclass
 class ControllerSide:
-    """A controller at its end of a link.
+    """The controller at its end of a link.
 
-    loop : has the controller, and the sensors and actuators of the plant, so that numbers are understood.
-    duration : of the run, as far as it is known: the log has room for it from the start, s.
+    loop : has the controller, and the sensors and actuators of the plant, which give the numbers their meaning.
+    duration : of the run, if known, s; the log reserves space for it at the start.
     """
 
     loop: Loop
@@ -82,9 +82,9 @@ class ControllerSide:
         self._session = 0
 
     def run(self, link: Link, alive: Callable[[], bool] = lambda: True) -> tuple[str, list[str]]:
-        """Answer samples until the run is over: what went wrong ("" if nothing did), and notes.
+        """Answer samples until the run is over. Returns what went wrong ("" if nothing did), and notes.
 
-        alive : False ends the wait for the plant.
+        alive : a function; if it returns False, the wait for the plant ends.
         """
         log = None
         if self.log is not None:
@@ -177,7 +177,7 @@ class ControllerSide:
             guard.idle()
 
     def _newest(self, link: Link, after: int, until: int) -> int:
-        """Wait for a sample after a given one, until a time at most; the kind of what came, or 0."""
+        """Wait for a sample after a given one, at most until a time; return the kind of the packet, or 0."""
         clock = time.monotonic_ns
         while True:
             found = 0

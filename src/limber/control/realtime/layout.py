@@ -1,4 +1,4 @@
-"""What the numbers of samples and commands mean, for a given loop.
+"""The meaning of the numbers in samples and commands of a loop.
 
 SAMPLE    with sensors: for each sensor, in order, the time at which its last reading was taken (s) and the reading, all
           nan before the first one; without sensors q and v.  Then the last command as the actuators could follow it,
@@ -21,9 +21,9 @@ from limber.errors import ArgumentValueError
 
 
 class Layout:
-    """The numbers of samples and commands of a loop.
+    """The layout of the numbers in samples and commands of a loop.
 
-    sample_labels, command_labels : what each number is.
+    sample_labels, command_labels : the meaning of each number.
     sample, command : how many there are.
     """
 
@@ -67,7 +67,7 @@ class Layout:
         out[self._applied] = math.nan if measured.applied is None else measured.applied
 
     def read(self, t: float, sample: Array) -> Measured:
-        """A sample as controllers get it."""
+        """Convert a sample to the form that controllers receive."""
         s, values = self._system, sample.copy()
         applied = values[self._applied]
         known = applied if math.isfinite(applied.sum()) else None

@@ -3,13 +3,13 @@
 A link has
 
     send(packet)          without waiting; a packet that cannot be sent is lost
-    receive(buffer)       the next packet that has come, into the buffer: its size, or 0 if there is none
-    adopt()               send to whoever the last packet came from, from now on
+    receive(buffer)       read the next packet into the buffer; returns its size, or 0 if there is none
+    adopt()               send to the sender of the last packet from now on
     wait(seconds)         until there may be something to receive, or the time is over
     close()
 
-`Address` names a link for both sides: "udp:127.0.0.1:5500", where the plant listens, or "shm:/dev/shm/arm", a file that the
-plant makes.
+`Address` names a link for both sides: "udp:127.0.0.1:5500", where the plant listens, or "shm:/dev/shm/arm", a file that
+the plant creates.
 """
 
 from __future__ import annotations
@@ -30,26 +30,28 @@ DEFAULT = "udp:127.0.0.1:5500"
 
 
 class Link(Protocol):
-    """See the head of this file."""
+    """The interface of a link; the head of this file describes it."""
 
     def send(self, packet: bytearray) -> None:
         """Send a packet."""
 
     def receive(self, buffer: bytearray) -> int:
-        """The size of the next packet, 0 without one."""
+        """The size of the next packet; 0 if there is none."""
 
     def adopt(self) -> None:
-        """Send to whoever the last packet came from."""
+        """Send to the sender of the last packet from now on."""
 
     def wait(self, seconds: float) -> None:
         """Wait until there may be a packet."""
 
     def close(self) -> None:
-        """Give back what the link holds."""
+        """Release the resources of the link."""
 
 
 class UdpLink:
-    """Packets as UDP datagrams.  The plant listens, and sends to whom it was told to `adopt`; the controller connects."""
+    """Packets as UDP datagrams. The plant listens, and sends to the address that it adopted (`adopt`); the controller
+    connects.
+    """
 
     def __init__(self, host: str, port: int, *, listening: bool):
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -85,7 +87,7 @@ class UdpLink:
             pass
 
     def receive(self, buffer: bytearray) -> int:
-        """The size of the next packet, 0 without one."""
+        """The size of the next packet; 0 if there is none."""
         size = 0
         try:
             while not size:  # an empty datagram is no packet, and others may have come after it
@@ -99,7 +101,7 @@ class UdpLink:
         return size
 
     def adopt(self) -> None:
-        """Send to whoever the last packet came from."""
+        """Send to the sender of the last packet from now on."""
         self._peer = self._last
 
     def wait(self, seconds: float) -> None:
@@ -113,7 +115,7 @@ class UdpLink:
 
 
 def opened(address: str, side: str) -> Link:
-    """The link of an address, for the side "plant" or "controller"."""
+    """Open the link of an address, for the side "plant" or "controller"."""
     kind, place = _parts(address)
     if kind == "shm":
         return SharedMemoryLink(Path(place), creates=side == "plant")
@@ -126,7 +128,7 @@ def opened(address: str, side: str) -> Link:
 
 
 def free_address(kind: str) -> str:
-    """An address on this machine that nobody uses."""
+    """An unused address on this machine."""
     if kind == "shm":
         folder = "/dev/shm" if os.path.isdir("/dev/shm") else tempfile.gettempdir()
         return f"shm:{folder}/limber-{uuid.uuid4().hex}"

@@ -1,7 +1,7 @@
-"""Logs that survive: rows of numbers in a file that is mapped into memory.
+"""Crash-safe logs: rows of numbers in a memory-mapped file.
 
-A row is in the file as soon as it is written, and counted when it is complete.  A process that is killed, by whatever signal,
-leaves all rows up to then; only a machine that loses its power may lose those that its system had not yet put on the disk.
+A row is in the file as soon as it is written, and counts when it is complete. A process that is killed, by any signal,
+leaves all rows up to then; only a power failure may lose rows that the system had not yet written to disk.
 
     offset  type       what
     0       char[8]    "LIMBRLOG"
@@ -44,9 +44,9 @@ Part = tuple[str, Sequence[str], str]
 
 
 class LogWriter:
-    """A log that is written: fill `row`, then `commit`.
+    """Writes a log: fill `row`, then `commit`.
 
-    rows : there is room for so many when the run begins; more is made as it is needed, which takes a moment.
+    rows : the number of rows reserved at the beginning of the run; more are added when needed, which takes a moment.
     """
 
     def __init__(self, path: str | PathLike, parts: Sequence[Part], rows: int, about: Mapping):
@@ -67,7 +67,7 @@ class LogWriter:
         self._make_room(max(rows, 1))
 
     def _make_room(self, rows: int) -> None:
-        """Map further rows, after those that are there."""
+        """Map further rows after the existing ones."""
         begin, count = self._end, -(-rows // ROWS) * ROWS
         at, size = self._first + 8 * self._width * begin, 8 * self._width * count
         os.ftruncate(self._file.fileno(), at + size)
@@ -80,7 +80,7 @@ class LogWriter:
         self.row = self._table[0]
 
     def commit(self) -> None:
-        """The row is complete."""
+        """Mark the row as complete."""
         self.rows += 1
         _ROWS.pack_into(self._head, _ROWS_AT, self.rows)
         if self.rows == self._end:
@@ -89,7 +89,7 @@ class LogWriter:
             self.row = self._table[self.rows - self._begin]
 
     def close(self) -> None:
-        """Cut the file to what was written."""
+        """Truncate the file to what was written."""
         if self._file.closed:
             return
         self._head.flush()
@@ -99,7 +99,9 @@ class LogWriter:
 
 @dataclass(frozen=True, eq=False)
 class RunLog:
-    """A log that was read: `about` the run, the times t, and `signals`, what each part of the rows is over time."""
+    """A log that was read: `about` describes the run, t are the times, and `signals` has each part of the rows over
+    time.
+    """
 
     __repr__ = short_repr
 
@@ -108,7 +110,7 @@ class RunLog:
     signals: dict[str, Samples]
 
     def __getitem__(self, name: str) -> Array:
-        """The numbers of a part, (rows, width), or (rows,) where it is but one."""
+        """The numbers of a part, (rows, width), or (rows,) if it has only one."""
         y = self.signals[name].y
         return y[:, 0] if y.shape[1] == 1 else y
 
@@ -117,9 +119,9 @@ class RunLog:
 
 
 def read_log(path: str | PathLike) -> RunLog:
-    """The log in a file; of a run that goes on or was killed, what there is.
+    """Read a log file. For a run that is still going on or was killed, return the rows written so far.
 
-    path : of the file, such as plant.log in the folder that a run was given as `log`.
+    path : of the file, such as plant.log in the folder passed to a run as `log`.
     """
     file = Path(path)
     try:

@@ -1,6 +1,6 @@
-"""Deadlines on the monotonic clock, and a process that keeps them.
+"""Deadlines on the monotonic clock, and a process that meets them.
 
-Deadlines are absolute, so that errors do not add up.  The wait for one sleeps, and spins for the last part, since sleeping
+Deadlines are absolute, so errors do not accumulate. A wait sleeps, and busy-waits for the last part, because sleeping
 ends late by some ten microseconds.
 """
 
@@ -25,15 +25,15 @@ _MCL_CURRENT, _MCL_FUTURE = 1, 2
 
 @dataclass(frozen=True)
 class Pacing:
-    """How a process keeps its deadlines.
+    """How a process meets its deadlines.
 
-    spin : the last part of a wait, in which the process does not sleep, s.
-    priority : of the scheduler SCHED_FIFO, 1 to 99; None for the scheduler that all programs have.  It needs permission
-        (root, CAP_SYS_NICE or a limit `ulimit -r`).
+    spin : the last part of a wait, s, during which the process busy-waits instead of sleeping.
+    priority : of the scheduler SCHED_FIFO, 1 to 99; None for the normal scheduler. It needs permission (root,
+        CAP_SYS_NICE or a limit `ulimit -r`).
     cores : the processor cores of the plant and of the controller, two numbers; None to let the system choose.
-    lock_memory : keep the memory of the process from being paged out; it needs permission as well.
+    lock_memory : prevent the memory of the process from being paged out; this needs permission too.
 
-    What is not permitted is left undone, and said in `RealTimeRun.notes`.
+    Settings that are not permitted are skipped, and `RealTimeRun.notes` says so.
     """
 
     spin: float = 2e-4
@@ -58,7 +58,7 @@ class Pacing:
 
 
 def wait_until(deadline: int, spin: int) -> int:
-    """Wait for a time of the monotonic clock, ns; returns the time at which the wait ended."""
+    """Wait until a time of the monotonic clock, ns; return the time at which the wait ended."""
     clock = time.monotonic_ns
     now = clock()
     left = deadline - now - spin
@@ -72,10 +72,10 @@ def wait_until(deadline: int, spin: int) -> int:
 
 @contextmanager
 def undisturbed(pacing: Pacing, side: str) -> Iterator[list[str]]:
-    """Keep this process from being disturbed, as far as that is permitted; gives what was not, in sentences.
+    """Protect this process from disturbances, as far as permitted; yields what was not permitted, in sentences.
 
-    The garbage collector does not run, timers are as exact as the system has them, and what `pacing` asks for.  All is as
-    before afterwards.
+    The garbage collector is off, timers are as precise as the system allows, and the settings of `pacing` apply.
+    Everything is restored afterwards.
     """
     notes: list[str] = []
     with ExitStack() as after:

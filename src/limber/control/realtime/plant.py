@@ -1,7 +1,7 @@
 """The plant of a real-time loop: a simulation that keeps pace with the clock, with its controller at the other end of a link.
 
-At every sample the plant waits for its deadline, takes the command that has come since the last one, sends what its sensors
-read, and goes on.  So a command takes effect at the sample after the one that it answers.
+At every sample the plant waits for its deadline, reads the command that has arrived since the last one, sends its
+sensor readings, and continues. A command therefore takes effect at the sample after the one that it answers.
 
     what happens                                          what the plant does                                      state
     no command has come, or the controller has none yet   no command, or `initial` of the loop                     wait
@@ -53,8 +53,8 @@ class Watch:
     hold : how long the plant holds the last command before its safe stop, s; by default 10 samples.
     give_up : how long either side waits for the other before it ends the run, s.
     connect : how long either side waits for the other at the start, s.
-    late : the part of a sample time by which a sample may be late before the controller takes it for lost.
-    lead_in : before the run, samples of the initial state are sent for so long, so that both sides warm up, s.
+    late : the fraction of a sample time by which a sample may be late before the controller counts it as lost.
+    lead_in : how long samples of the initial state are sent before the run, so that both sides warm up, s.
     """
 
     hold: float | None = None
@@ -72,7 +72,9 @@ class Watch:
 
 
 class Remote(Guard):
-    """The controller as the plant sees it: the other end of a link, watched.  The head of this file tells what it does."""
+    """The controller as seen by the plant: the other end of a link, with supervision. The head of this file describes
+    it.
+    """
 
     def __init__(
         self,
@@ -95,7 +97,7 @@ class Remote(Guard):
         self.ended = ""  # why the other side is not there any more
 
     def prepare(self, loop: Loop) -> None:
-        """Make the packets."""
+        """Prepare the packets."""
         self._layout = Layout(loop)
         self._sample = wire.Outgoing(wire.SAMPLE, self._layout.sample)
         self._hello = wire.Outgoing(wire.HELLO, 3)
@@ -129,12 +131,12 @@ class Remote(Guard):
         return False
 
     def _welcome(self) -> None:
-        """Tell a controller what it talks to."""
+        """Answer a controller with the layout of this plant."""
         self._link.adopt()
         self._link.send(self._hello.seal(self._session, time.monotonic_ns()))
 
     def start(self, t: float, measured: Measured) -> None:
-        """Warm up, with the initial state again and again."""
+        """Warm up by sending the initial state repeatedly."""
         self.state, self._last = WAIT, None
         self._sequence, self._fresh = 0, -1
         self._sound_at = t
@@ -147,7 +149,9 @@ class Remote(Guard):
         self._heard = time.monotonic_ns()
 
     def _lead_in(self, t: float, measured: Measured) -> int:
-        """Send the initial state for some time, and until it is answered in time; the time of the first sample, ns."""
+        """Send the initial state for some time, and until it is answered in time; return the time of the first sample,
+        ns.
+        """
         begin = deadline = time.monotonic_ns() + self._period
         lead = round(1e9 * self._watch.lead_in) if self._paced else 0
         wait_until(deadline, self._spin)
@@ -165,7 +169,7 @@ class Remote(Guard):
     # --- a sample -----------------------------------------------------------------------------------
 
     def command(self, t: float, measured: Measured) -> Array | None:
-        """Wait for the deadline, take the last command and send the sample."""
+        """Wait for the deadline, read the last command and send the sample."""
         if not self._paced:
             return self._in_step(t, measured)
         deadline = self._begin + round(1e9 * (t - self._t0))
@@ -189,7 +193,7 @@ class Remote(Guard):
         return command
 
     def _in_step(self, t: float, measured: Measured) -> Array | None:
-        """Send the sample and wait for its command, however long that takes."""
+        """Send the sample and wait for its command as long as necessary."""
         self._send(t, measured, wire.LOCKSTEP)
         sent, wanted = self._sent, self._sequence - 1
         end = time.monotonic_ns() + round(1e9 * self._watch.give_up)
@@ -224,7 +228,7 @@ class Remote(Guard):
         self._sequence += 1
 
     def _take_commands(self) -> int:
-        """Take the newest command of all that have come; returns its time stamp, or 0."""
+        """Read the newest command received; return its time stamp, or 0."""
         packet, stamp = self._packet, 0
         while size := self._link.receive(packet.buffer):
             if not packet.read(size):
@@ -241,7 +245,7 @@ class Remote(Guard):
         return stamp
 
     def _taken(self, packet: wire.Incoming) -> int:
-        """Take a command: its time stamp, or 0 if it is not finite."""
+        """Accept a command; return its time stamp, or 0 if it is not finite."""
         if packet.state == WAIT:  # the controller has no command yet
             self._answered, self._commanded = packet.answers, False
             return packet.stamp
@@ -281,7 +285,7 @@ class Remote(Guard):
         )
 
     def outputs(self) -> dict[str, Any]:
-        """The state of the watch."""
+        """Return the state of the supervision."""
         return {"guard": self.state}
 
     def bye(self, failed: bool) -> None:
@@ -294,7 +298,7 @@ class Remote(Guard):
 
 
 def mismatch(one: str, ones: Sequence[float], other: str, others: Sequence[float]) -> str:
-    """The message about sides that do not fit together."""
+    """The message for two sides that do not fit together."""
 
     def said(numbers: Sequence[float]) -> str:
         if len(numbers) != 3:
@@ -309,10 +313,10 @@ def mismatch(one: str, ones: Sequence[float], other: str, others: Sequence[float
 
 @dataclass(eq=False)
 class PlantSide:
-    """Everything that the plant is, to be run in its own process.
+    """The plant, to be run in its own process.
 
     settings : of `lb.simulate`, such as q0, v0, external, method, engine.
-    safe : the command of a safe stop of the plant; zero unless given.
+    safe : the command of a safe stop of the plant; zero by default.
     paced : False to wait for every command instead of the clock, for tests and comparisons.
     initial : the command before the first one, as in `Loop`.
     """
@@ -334,11 +338,11 @@ class PlantSide:
 
     @property
     def held_back(self) -> float:
-        """The delay that is left when a command comes with the sample after its own, s."""
+        """The remaining delay when a command arrives with the sample after its own, s."""
         return max(0.0, self.delay - self.sample_time) if self.paced else self.delay
 
     def run(self, link: Link) -> tuple[Result | None, str, list[str]]:
-        """Run the plant: the result, what went wrong ("" if nothing did), and notes."""
+        """Run the plant. Returns the result, what went wrong ("" if nothing did), and notes."""
         remote = Remote(
             self.sample_time, link, watch=self.watch, safe=self.safe, paced=self.paced,
             spin=self.pacing.spin,
@@ -389,7 +393,7 @@ class PlantSide:
 
 
 class _Nothing:
-    """A controller that commands nothing."""
+    """A controller without commands."""
 
     uses = ()
 
@@ -397,7 +401,7 @@ class _Nothing:
         self.sample_time = sample_time
 
     def start(self, t: float, measured: Measured) -> None:
-        """There is nothing to forget."""
+        """Do nothing."""
 
     def command(self, t: float, measured: Measured) -> Array:
         """No command."""

@@ -17,7 +17,7 @@ from limber.simulation import Result, simulate
 
 
 class Replay(Guard):
-    """A controller that commands what a log has, sample by sample; as the plant did, it does not guard anything."""
+    """A controller that returns the commands of a log, sample by sample; like the plant, it has no guard."""
 
     def __init__(self, log: RunLog, sample_time: float):
         self.sample_time, self.controller = sample_time, self
@@ -26,21 +26,21 @@ class Replay(Guard):
         self._states = log["state"].astype(int).tolist()
 
     def prepare(self, loop: Loop) -> None:
-        """The log has all that there is to know."""
+        """Do nothing: the log has everything."""
 
     def start(self, t: float, measured: Measured) -> None:
-        """Begin with the first row."""
+        """Start at the first row."""
         self._row = 0
 
     def command(self, t: float, measured: Measured) -> Array | None:
-        """The next command; None where there was none."""
+        """The next command; None if there was none."""
         i = min(self._row, len(self._commands) - 1)
         self._row += 1
         self.state, command = self._states[i], self._commands[i]
         return None if math.isnan(command.sum()) else command.copy()
 
     def outputs(self) -> dict[str, Any]:
-        """The state of the plant's watch."""
+        """Return the state of the plant's supervision."""
         return {"guard": self.state}
 
     def __repr__(self) -> str:
@@ -48,7 +48,9 @@ class Replay(Guard):
 
 
 def replayed(side: PlantSide, log: RunLog | None, message: str) -> Result | None:
-    """What a plant did up to the last row of its log: the same simulation under the same commands; None without two rows."""
+    """The motion of a plant up to the last row of its log, simulated again with the same commands; None with fewer than
+    two rows.
+    """
     if log is None or len(log) < 2:
         return None
     end = float(log.t[-1])

@@ -1,4 +1,4 @@
-"""A real-time run that is over: its logs, how well deadlines were kept, and pictures of that."""
+"""The report on a finished real-time run: its logs, how well deadlines were met, and figures."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ PERCENTILES = (50.0, 90.0, 99.0, 99.9, 100.0)
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """How a time is spread: seconds at `PERCENTILES`, and how many values there are."""
+    """The distribution of a time: seconds at `PERCENTILES`, and the number of values."""
 
     count: int
     percentiles: Array
 
     @property
     def median(self) -> float:
-        """The middle value, s."""
+        """The median, s."""
         return float(self.percentiles[0])
 
     @property
@@ -38,7 +38,7 @@ class Spread:
 
 
 def spread(values: Array) -> Spread:
-    """How values are spread; those that are nan do not count."""
+    """The distribution of values; nan values are ignored."""
     known = values[np.isfinite(values)]
     if not len(known):
         return Spread(0, np.full(len(PERCENTILES), np.nan))
@@ -47,16 +47,16 @@ def spread(values: Array) -> Spread:
 
 @dataclass(frozen=True, eq=False)
 class RealTimeRun:
-    """What a real-time run was.
+    """The result of a real-time run.
 
     plant, controller : the logs of both sides; None for a side that left none.
-    result : of the simulated plant, up to where it came.  Of one that was killed it is simulated again under the commands of its
-        log; None if there is no such log, or if the plant is another program.
+    result : of the simulated plant, as far as it got. If the plant was killed, it is simulated again with the commands
+        of its log; None if there is no such log, or if the plant is another program.
     message : what went wrong: why the run ended early, and safe stops; empty if nothing did.
-    notes : what could not be done as it was asked for.
+    notes : settings that could not be applied as requested.
     sample_time : s.
-    lost, skipped, damaged : samples that the controller missed or got too late, passed over for newer ones, and packets
-        with a wrong checksum.
+    lost, skipped, damaged : samples that the controller missed or got too late, samples skipped in favour of newer
+        ones, and packets with a wrong checksum.
     load, stolen : the load of the machine before and after, and the time that a hypervisor took from its cores, s.
     """
 
@@ -76,27 +76,29 @@ class RealTimeRun:
 
     @property
     def samples(self) -> int:
-        """The samples of the plant."""
+        """The number of samples of the plant."""
         return 0 if self.plant is None else len(self.plant)
 
     @property
     def overruns(self) -> int:
-        """Samples at which a deadline was missed: the plant was not ready, or the command was not there."""
+        """The number of samples at which a deadline was missed: the plant was not ready, or the command had not
+        arrived.
+        """
         return int(self._missed.sum())
 
     @property
     def overrun_ratio(self) -> float:
-        """The part of all samples at which a deadline was missed."""
+        """The fraction of samples at which a deadline was missed."""
         return self.overruns / max(self.samples - 1, 1)
 
     @property
     def late_plant(self) -> int:
-        """Samples for which the plant was not ready at its deadline."""
+        """The number of samples for which the plant was not ready at its deadline."""
         return 0 if self.plant is None else int((self.plant["ready"] < 0.0).sum())
 
     @property
     def late_commands(self) -> int:
-        """Samples at which the command that answers the one before was not there."""
+        """The number of samples at which the answer to the previous sample had not arrived."""
         return 0 if self.plant is None else int(np.isnan(self.plant["response"][1:]).sum())
 
     @property
@@ -107,13 +109,15 @@ class RealTimeRun:
 
     @property
     def states(self) -> dict[str, dict[str, int]]:
-        """How many samples each side was in which state of its guard, for those that it was in at all."""
+        """The number of samples that each side spent in each state of its guard; states that did not occur are left
+        out.
+        """
         logs = {"plant": self.plant, "controller": self.controller}
         return {side: _states(log) for side, log in logs.items() if log is not None}
 
     @property
     def not_followed(self) -> dict[str, int]:
-        """By channel, how many samples an actuator was at another command than the one it was given last."""
+        """By channel, the number of samples at which an actuator was not at its last command."""
         if self.plant is None or len(self.plant) < 3:
             return {}
         names = self.plant.signals["command"].labels
@@ -129,7 +133,7 @@ class RealTimeRun:
 
     @property
     def times(self) -> dict[str, Spread]:
-        """How long things took, s: by what they are."""
+        """The distributions of the measured times, s, by name."""
         found: dict[str, Spread] = {}
         if self.plant is not None and len(self.plant) > 1:
             found["jitter of the plant"] = spread(self.plant["jitter"][1:])
@@ -144,14 +148,14 @@ class RealTimeRun:
 
     @property
     def _plant_work(self) -> Array:
-        """From one sample, whenever it was begun, to the plant being ready for the next, s."""
+        """The time from the actual start of a sample until the plant is ready for the next one, s."""
         assert self.plant is not None
         ready, jitter = self.plant["ready"], self.plant["jitter"]
         begun = jitter + np.maximum(0.0, -ready)
         return self.sample_time - ready[1:] - begun[:-1]
 
     def summary(self) -> dict[str, Any]:
-        """The figures, as JSON has them."""
+        """The figures, in a form suitable for JSON."""
         return {
             "sample_time": self.sample_time,
             "samples": self.samples,
@@ -204,7 +208,9 @@ class RealTimeRun:
         return "\n".join([*lines, *(f"  {x}" for x in (*self.notes, self.message) if x)])
 
     def plot(self, path: str | PathLike | None = None) -> Any:
-        """A figure of how the times are spread and how they went; written to a file where a path is given."""
+        """Plot the distributions of the times and the times over the run; write the figure to a file if a path is
+        given.
+        """
         from limber.plotting.style import save, style  # noqa: PLC0415 (Matplotlib)
 
         with style():

@@ -1,4 +1,4 @@
-"""Plant and controller in two processes of this machine: `run`."""
+"""`run`: plant and controller in two processes on this machine."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def plant_side(
     log: str | PathLike | None = None,
     settings: Mapping[str, Any] | None = None,
 ) -> PlantSide:
-    """The plant of a loop, for a process of its own; arguments as in `run`."""
+    """The plant of a loop, for a separate process; arguments as in `run`."""
     if not isinstance(loop, Loop):
         raise ArgumentTypeError(f"loop must be a lb.control.Loop, got {shown(loop)}.")
     given = dict(settings or {})
@@ -84,22 +84,22 @@ def run(
     paced: bool = True,
     **settings: Any,
 ) -> RealTimeRun:
-    """Run a loop in real time: the plant is simulated in a process of its own, and the controller runs in this one.
+    """Run a loop in real time: the plant is simulated in a separate process, and the controller runs in this one.
 
     Parameters
     ----------
-    loop : as for `lb.simulate`.  A command takes effect at the sample after the one that it answers, so that a delay of the
-        loop that is shorter than that becomes one sample.
+    loop : as for `lb.simulate`. A command takes effect at the sample after the one that it answers, so a shorter delay
+        of the loop becomes one sample.
     duration : s.
-    link : "udp" or "shm", sockets or shared memory.
-    log : a folder for plant.log and controller.log (`read_log`), which take the place of those of an earlier run; without one
-        they are kept for as long as the run takes.
-    safe : the command of the plant's own safe stop, zero unless given.
+    link : "udp" or "shm": sockets or shared memory.
+    log : a folder for plant.log and controller.log (`read_log`), which replace those of an earlier run; without it they
+        are kept only during the run.
+    safe : the command of the plant's own safe stop; zero by default.
     watch, pacing : see `Watch` and `Pacing`.
-    paced : False to go on as soon as each command is there, whatever the clock says: the plant then moves as in
+    paced : False to advance as soon as each command arrives, regardless of the clock; the plant then moves as in
         `lb.simulate`, to the last bit.
-    settings : of `lb.simulate`, such as q0, v0, external, every, method, step.  With engine="generated", which is the default
-        where there is a C compiler, generated code steps the plant.
+    settings : of `lb.simulate`, such as q0, v0, external, every, method, step. With engine="generated", the default if
+        there is a C compiler, generated code steps the plant.
     """
     side = plant_side(
         loop, duration, safe=safe, watch=watch, pacing=pacing, paced=paced, settings=settings
@@ -171,7 +171,7 @@ def _stop(side: str, log: RunLog | None) -> str:
 
 
 def _end(child: subprocess.Popen) -> None:
-    """Give a plant that was told to end the time to do so."""
+    """Give a plant that was asked to end the time to do so."""
     try:
         child.wait(timeout=5.0)
     except subprocess.TimeoutExpired:
@@ -179,7 +179,7 @@ def _end(child: subprocess.Popen) -> None:
 
 
 def _answer(answer: bytes, code: int | None) -> tuple[Any, Any, list[str]]:
-    """What the process of the plant said: result, failure, notes."""
+    """The answer of the plant process: result, failure, notes."""
     if not answer:
         return None, f"the process of the plant has ended with code {code}.", []
     return pickle.loads(answer)
@@ -210,12 +210,12 @@ def _has_compiler() -> bool:
 
 
 def _load() -> float:
-    """Processes that ran or wanted to, on average over the last minute."""
+    """The number of processes that ran or were ready to run, averaged over the last minute."""
     return os.getloadavg()[0] if hasattr(os, "getloadavg") else np.nan
 
 
 def _stolen() -> float:
-    """The time for which a hypervisor has given the cores of this machine to others, s; nan where nobody knows."""
+    """The time that a hypervisor has taken from the cores of this machine, s; nan if unknown."""
     try:
         with open("/proc/stat", encoding="ascii") as file:
             return int(file.readline().split()[8]) / os.sysconf("SC_CLK_TCK")

@@ -9,9 +9,9 @@
     128     uint64     packets written by the controller
     4096    slots of the plant, then those of the controller
 
-A slot has the size of its packet (uint32), 4 bytes that say nothing, and the packet.  Packet n, counted from 0, is in slot n
-modulo the slots.  The writer fills the slot, then counts up.  A reader that was overtaken goes on with the newest packet; the
-checksum of packets finds what was torn.
+A slot has the size of its packet (uint32), 4 unused bytes, and the packet. Packet n, counted from 0, is in slot n
+modulo the number of slots. The writer fills the slot, then increments the count. A reader that was overtaken continues
+with the newest packet; the checksum detects torn packets.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class SharedMemoryLink:
         self._map[0:4] = MAGIC
 
     def _opened(self) -> mmap.mmap | None:
-        """The memory; None while the plant has not made it."""
+        """The memory; None until the plant has created it."""
         if self._map is None:
             with contextlib.suppress(OSError, ValueError), open(self._path, "r+b") as file:
                 found = mmap.mmap(file.fileno(), 0)
@@ -80,7 +80,7 @@ class SharedMemoryLink:
         return self._map
 
     def send(self, packet: bytearray) -> None:
-        """Send a packet; it is lost while nobody made the memory."""
+        """Send a packet; it is lost if the memory has not been created yet."""
         memory = self._opened()
         if memory is None:
             return
@@ -91,7 +91,7 @@ class SharedMemoryLink:
         _COUNT.pack_into(memory, COUNTS[self._mine], self._sent)
 
     def receive(self, buffer: bytearray) -> int:
-        """The size of the next packet, 0 without one."""
+        """The size of the next packet; 0 if there is none."""
         memory = self._opened()
         if memory is None:
             return 0
@@ -108,7 +108,7 @@ class SharedMemoryLink:
         return size
 
     def adopt(self) -> None:
-        """There is but one other side."""
+        """Do nothing: there is only one other side."""
 
     def wait(self, seconds: float) -> None:
         """Wait until there is a packet."""
@@ -125,7 +125,7 @@ class SharedMemoryLink:
             time.sleep(min(left, LOOK))
 
     def close(self) -> None:
-        """Give the memory back; the plant removes the file."""
+        """Release the memory; the plant removes the file."""
         if self._map is not None:
             self._map.close()
             self._map = None

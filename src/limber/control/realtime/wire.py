@@ -1,4 +1,4 @@
-"""The wire format of the real-time loop: what plant and controller send each other.
+"""The wire format of the real-time loop: the packets that plant and controller exchange.
 
 A packet is a header of 64 bytes and `count` numbers of 8 bytes (IEEE 754 binary64); everything is little-endian.  The same
 packets go over UDP, one to a datagram, and through shared memory.  `wire.h` beside this file is the format for C.
@@ -19,7 +19,7 @@ packets go over UDP, one to a datagram, and through shared memory.  `wire.h` bes
     56      int64     echo       COMMAND: the stamp of the sample that it answers; else 0
     64      float64[] numbers    HELLO: sample time in s, numbers in a SAMPLE, numbers in a COMMAND; BYE: none
 
-A run goes like this.  The controller sends HELLO, with session 0, again and again until the plant answers with its own
+A run proceeds as follows. The controller sends HELLO, with session 0, repeatedly until the plant answers with its own
 HELLO, which has the session.  The plant then sends one SAMPLE every sample time, and the controller answers each with a
 COMMAND.  Samples of the lead-in have the initial state, so that both sides can warm up; their commands have no effect.
 Either side says BYE when it ends.
@@ -50,7 +50,7 @@ class WireError(LimberError, RuntimeError):
 
 
 class Outgoing:
-    """A packet to be sent, made once and filled again and again: `values`, and then `seal`."""
+    """A packet to send, allocated once and reused: fill `values`, then call `seal`."""
 
     def __init__(self, kind: int, count: int):
         self.kind, self.count = kind, count
@@ -69,7 +69,7 @@ class Outgoing:
         time: float = 0.0,
         echo: int = 0,
     ) -> bytearray:
-        """Write the header; returns the packet."""
+        """Write the header, and return the packet."""
         _CHECKED.pack_into(
             self.buffer, _UNCHECKED, VERSION, self.kind, self.count, state, session, sequence, answers, time, stamp,
             echo,
@@ -79,7 +79,7 @@ class Outgoing:
 
 
 class Incoming:
-    """The last packet that came, if `read` said that it was sound."""
+    """The last packet received, if `read` accepted it."""
 
     def __init__(self, most: int = MOST_NUMBERS):
         self.buffer = bytearray(HEADER.size + 8 * most)
@@ -91,7 +91,7 @@ class Incoming:
         self.foreign = 0  # another version of the format that has come
 
     def greeting(self, size: int) -> bool:
-        """Whether a packet is a sound HELLO; another version of the format is refused."""
+        """Whether a packet is a valid HELLO; another version of the format is rejected."""
         sound = self.read(size)
         if self.foreign:
             raise WireError(
@@ -106,7 +106,8 @@ class Incoming:
         return self._numbers[: self.count]
 
     def read(self, size: int) -> bool:
-        """Take note of a packet of `size` bytes in the buffer; False if it is damaged, of another version or something else."""
+        """Parse a packet of `size` bytes in the buffer; False if it is damaged, of another version or of another
+        kind."""
         if size < HEADER.size:
             return False
         magic, crc, version, kind, count, *rest = HEADER.unpack_from(self.buffer)

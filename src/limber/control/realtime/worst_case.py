@@ -1,10 +1,10 @@
-"""How long generated functions take at worst.
+"""Worst-case times of generated functions.
 
-Generated code is straight-line: it does the same work for all numbers, so that its time depends on the machine alone, and
-most of all on whether code and numbers are in the caches.  A few lines of C call the function many times and note the time of
-each call, once with warm caches and once with caches that other memory has been written through in between, as other
-work between two samples does.  What is measured on a machine that others use has their disturbances in it, so the largest
-time is an upper bound for the code itself.
+Generated code is straight-line: it does the same work for all numbers, so its time depends only on the machine, and
+most of all on whether code and data are in the caches. A few lines of C call the function many times and record the
+time of each call, once with warm caches and once with caches that are overwritten in between, as other work between two
+samples would do. A measurement on a shared machine includes disturbances by others, so the largest time is an upper
+bound for the code itself.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ void limber_times(void (*function)(void *, void *), void **inputs, void *outputs
 
 @dataclass(frozen=True, eq=False)
 class WorstCase:
-    """The times of generated functions: {function: (with warm caches, with cold caches)}."""
+    """Times of generated functions: {function: (with warm caches, with cold caches)}."""
 
     system: str
     times: dict[str, tuple[Spread, Spread]]
@@ -86,7 +86,7 @@ class WorstCase:
     __repr__ = __str__
 
     def summary(self) -> dict[str, Any]:
-        """The figures in microseconds, as JSON has them."""
+        """The figures in microseconds, in a form suitable for JSON."""
         return {
             name: {
                 caches: dict(zip(map(str, PERCENTILES), (1e6 * x.percentiles).tolist()))
@@ -104,13 +104,13 @@ def worst_case_time(
     seed: int = 0,
     priority: int | None = None,
 ) -> WorstCase:
-    """Measure how long generated C functions of a system take, at worst and usually.
+    """Measure the worst-case and typical times of generated C functions of a system.
 
     system : as for `lb.compile`.
-    functions : names of functions that `lb.compile` takes without options.
-    calls : how many calls of each are timed; with cold caches a tenth of that.
-    seed : of the states, which are random.
-    priority : of the scheduler SCHED_FIFO, as in `Pacing`, so that other programs do not disturb; None for none.
+    functions : names of functions that `lb.compile` accepts without options.
+    calls : the number of timed calls of each function; a tenth of that with cold caches.
+    seed : of the random states.
+    priority : of the scheduler SCHED_FIFO, as in `Pacing`, so that other programs do not interfere; None for none.
     """
     if isinstance(functions, str) or not all(isinstance(x, str) for x in functions):
         raise ArgumentTypeError(f"functions must be a list of names, got {shown(functions)}.")
@@ -156,7 +156,7 @@ def _near(system: System, rng: np.random.Generator) -> Array:
 
 
 def _spread(timer: Any, function: Any, inputs: Any, outputs: Any, calls: int, cold: int) -> Spread:
-    """How the times of calls are spread, less the time of the clock."""
+    """The distribution of the call times, minus the time of the clock."""
     pointers = [x[i : i + 1].ctypes.data for i in range(_STATES) for x in inputs]
     given = (ctypes.c_void_p * len(pointers))(*pointers)
     results = (ctypes.c_void_p * len(outputs))(*[x.ctypes.data for x in outputs])

@@ -11,10 +11,10 @@ from limber.dynamics import acceleration, pose
 
 
 class Accelerometer(MountedSensor):
-    """The specific force at a node, acceleration less gravity, in axes of the sensor, m/s^2.
+    """Measures the specific force at a node, acceleration minus gravity, in sensor axes, m/s^2.
 
-    In orbit, gravity is that of the planet at the node.  Where the torque jumps at the sample, the acceleration is that just
-    before it.  See `MountedSensor` and `Sensor` for the options.
+    In orbit, gravity is that of the planet at the node. If the torque jumps at the sample, the acceleration is the one
+    just before the jump. See `MountedSensor` and `Sensor` for the options.
     """
 
     def __init__(

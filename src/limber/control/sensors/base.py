@@ -1,6 +1,6 @@
-"""What all sensors have in common: rate, delay, noise, bias, quantization, range.
+"""The common part of sensors: rate, delay, noise, bias, quantization, range.
 
-A reading is made in this order: the exact value; bias; noise; the range; quantization.  It arrives `delay` later.
+A reading is made in this order: exact value, bias, noise, range, quantization. It arrives `delay` later.
 """
 
 from __future__ import annotations
@@ -26,31 +26,31 @@ if TYPE_CHECKING:
 
 
 class Instant:
-    """The exact state at a sample, which sensors read; accelerations are computed when they are asked for."""
+    """The exact state at a sample, which sensors read; accelerations are computed on request."""
 
     def __init__(self, t: float, q: Array, v: Array, plant: Plant | None):
         self.t, self.q, self.v, self._plant = t, q, v, plant
 
     @cached_property
     def vdot(self) -> Array:
-        """The rates of the speeds, under the torques just before this sample."""
+        """The rates of the speeds under the torques just before this sample."""
         assert self._plant is not None
         return self._plant.rates(self.t, np.concatenate([self.q, self.v]))[len(self.q) :]
 
     @property
     def system(self) -> System:
-        """The system, closed as it is now."""
+        """The system with its present closures."""
         assert self._plant is not None
         return self._plant.system
 
     @property
     def field(self) -> Field | None:
-        """The forces of the environment, or None if there is none."""
+        """The forces of the environment; None if there is none."""
         return None if self._plant is None else self._plant.field
 
     @cached_property
     def tau(self) -> Array:
-        """The generalized forces of torques just before this sample, those of prescribed motions too."""
+        """The generalized forces of torques and prescribed motions just before this sample."""
         assert self._plant is not None
         _ = self.vdot  # this brings them up to date
         return np.array(self._plant.torque())
@@ -65,12 +65,12 @@ class Instant:
 
 @dataclass(frozen=True)
 class Reader:
-    """A sensor on a system: what it reads exactly, and what the numbers are.
+    """A sensor on a system: its exact reading, and the meaning of the numbers.
 
     read : the exact reading (width,) at an instant.
     labels, unit : of its numbers.
-    errors : how many independent errors a reading has; its width, but for attitudes.
-    q, v : the places of the state that its numbers are readings of, or None.
+    errors : the number of independent errors of a reading; its width, except for attitudes.
+    q, v : the places in the state that its numbers are readings of, or None.
     """
 
     read: Callable[[Instant], Array]
@@ -82,23 +82,23 @@ class Reader:
 
 
 class Sensor(Frozen):
-    """The base of sensors.
+    """The base class of sensors.
 
     Parameters
     ----------
     name : by which controllers find its readings.
-    rate : samples a second, Hz.
+    rate : sample rate, Hz.
     delay : from the sample to the arrival of the reading, s.
     noise_density : of white noise, unit/sqrt(Hz), such that the integral of the noise over a time T has the variance
         noise_density^2 T (the random walk of IEEE 952); a sample has the standard deviation noise_density sqrt(rate).
-    noise : standard deviation of further noise in a sample, whatever the rate.
+    noise : standard deviation of additional noise in a sample, independent of the rate.
     bias : constant error.
-    bias_walk : of a bias that walks at random, unit/sqrt(s): its variance grows by bias_walk^2 a second.
-    quantization : the step between readings that the sensor can tell apart.
-    range : the largest reading; larger ones are cut to it.
-    seed : of noise and of the walk of the bias; a `Loop` may give one to all of its sensors instead.
-    outages : ((from, until), ...), times in s during which readings are lost: the sensor sends nothing.
-    failures : ((from, until), ...), times in s during which readings are nan.
+    bias_walk : random walk of the bias, unit/sqrt(s): its variance grows by bias_walk^2 per second.
+    quantization : resolution of the readings.
+    range : the largest reading; larger ones are clipped.
+    seed : of the noise and of the random walk; a `Loop` may give one seed to all of its sensors instead.
+    outages : ((from, until), ...), intervals in s during which readings are lost: the sensor sends nothing.
+    failures : ((from, until), ...), intervals in s during which readings are nan.
 
     noise, bias and so on may be one number, or one for each number of the reading.
     """
@@ -159,7 +159,7 @@ class Sensor(Frozen):
         raise NotImplementedError
 
     def disturbed(self, exact: Array, error: Array) -> Array:
-        """The reading with its error."""
+        """Add the error to the exact reading."""
         return exact + error
 
     def __repr__(self) -> str:
@@ -167,7 +167,7 @@ class Sensor(Frozen):
 
 
 class Measurement:
-    """A sensor during one run: it makes its readings, with the noise of its samples."""
+    """A sensor during one run, which makes its readings with the noise of each sample."""
 
     def __init__(self, sensor: Sensor, reader: Reader, seed: int | None):
         self.sensor, self.reader = sensor, reader
@@ -229,7 +229,7 @@ class Measurement:
 
 
 def checked_seed(name: str, seed: Any) -> int | None:
-    """A seed: None, or a whole number."""
+    """Check a seed: None, or a whole number."""
     if seed is None:
         return None
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
@@ -245,7 +245,7 @@ def _not_negative(name: str, given: ArrayLike) -> Array:
 
 
 def intervals(name: str, given: Any) -> tuple[tuple[float, float], ...]:
-    """Times (from, until), checked."""
+    """Check intervals (from, until)."""
     if not len(given):
         return ()
     rows = array(name, given, ("n", 2), "Each interval is (from, until), in s.")

@@ -13,12 +13,12 @@ from limber.errors import ArgumentValueError
 
 
 class Encoder(Sensor):
-    """The coordinates of joints, rad or m.
+    """Measures the coordinates of joints, rad or m.
 
     Parameters
     ----------
-    bodies : the bodies whose joints are read; None for all that have plain coordinates.
-    counts : counts in a turn, instead of `quantization`: the step is 2 pi / counts rad; for joints that turn.
+    bodies : the bodies whose joints are read; None for all joints without quaternions.
+    counts : counts per turn, instead of `quantization`: the resolution is 2 pi / counts rad; for revolute joints.
     options : those of `Sensor`.
     """
 

@@ -1,4 +1,4 @@
-"""Force-torque sensors: what a joint carries."""
+"""Force-torque sensors: the wrench that a joint carries."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ LABELS = ("moment x", "moment y", "moment z", "force x", "force y", "force z")
 
 
 class ForceTorque(Sensor):
-    """The wrench [moment, force] that a body gets through its joint from inboard, N m and N.
+    """Measures the wrench [moment, force], N m and N, that acts on a body through its joint from inboard.
 
-    It is in axes of the joint's inboard frame and about its origin: the sensor sits between the parent's node and the
-    joint.  Weight, inertia and external forces of all that is outboard, those of an environment too, are in it, and the forces of closures there.  Where these
-    are redundant and the reading is not unique, forces of least norm are taken, and a ModelWarning says so once.
+    The wrench is in the axes of the joint's inboard frame and about its origin: the sensor sits between the parent's
+    node and the joint. The reading includes the weight, inertia and external forces of everything outboard, also those
+    of an environment, and the forces of closures there. If the closures are redundant and the reading is not unique,
+    the forces of least norm are used, and a ModelWarning says so once.
 
     Parameters
     ----------
-    body : the body whose joint is watched.
+    body : the body whose joint is measured.
     options : those of `Sensor`.
     """
 
@@ -31,7 +32,7 @@ class ForceTorque(Sensor):
         self._freeze()
 
     def reader(self, system: System) -> Reader:
-        """The sensor on a system; closures may come and go in a run."""
+        """The sensor on a system; closures may change during a run."""
         system.number(self.body, f"sensor {self.name!r}: body")
         joints = {system: OpenedJoint(system, self.body)}
         told: list[str] = []

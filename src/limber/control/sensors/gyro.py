@@ -11,7 +11,8 @@ from limber.dynamics import jacobian, pose
 
 
 class Gyro(MountedSensor):
-    """The angular velocity of a node in axes of the sensor, rad/s; see `MountedSensor` and `Sensor` for the options."""
+    """Measures the angular velocity of a node in sensor axes, rad/s; see `MountedSensor` and `Sensor` for the
+    options."""
 
     def __init__(
         self,

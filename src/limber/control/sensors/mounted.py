@@ -1,4 +1,4 @@
-"""Sensors that sit at a node of a body."""
+"""Sensors mounted at a node of a body."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ AXES = ("x", "y", "z")
 
 
 class MountedSensor(Sensor):
-    """The base of sensors at a node.
+    """The base class of sensors at a node.
 
     Parameters
     ----------
-    body, node : where it sits; without a node, on the body frame.
-    rotation : the columns are the axes of the sensor in axes of the (deforming) node.
+    body, node : where the sensor is mounted; without a node, on the body frame.
+    rotation : its columns are the sensor axes in the axes of the (deforming) node.
     options : those of `Sensor`.
     """
 
@@ -44,7 +44,7 @@ class MountedSensor(Sensor):
         self._freeze()
 
     def place(self, system: System) -> tuple[str, str | int | None]:
-        """The body and the node, which are checked."""
+        """Check and return the body and the node."""
         system.number(self.body, f"sensor {self.name!r}: body")
         system.node_number(self.body, self.node, f"sensor {self.name!r}: node")
         return self.body, self.node

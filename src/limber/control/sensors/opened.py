@@ -1,10 +1,12 @@
-r"""What a joint carries, by a system that is cut open there.
+r"""The wrench that a joint carries, from a system that is cut open there.
 
-A joint of six freedoms that stands still takes the wrench.  With the rows A of the closures, of which A_c are the columns of that joint,
+A joint of six degrees of freedom at rest carries the wrench. With the rows A of the closures, of which A_c are the
+columns of that joint,
 
     wrench = (M vdot + bias - J^T external)_c - A_c^T lambda,      A^T lambda = M vdot + bias - J^T external - tau
 
-in the joints of the system itself.  The forces of an environment are among the external ones, and tanks have the mass of the moment.
+in the joints of the system itself. The forces of an environment are among the external ones, and tanks have their
+present mass.
 """
 
 from __future__ import annotations
@@ -46,7 +48,7 @@ class OpenedJoint:
     def of_motion(
         self, q: Array, v: Array, vdot: Array, external: Any = None, around: Around | None = None
     ) -> Array:
-        """The wrench (6,) without that of closures, in axes of the joint's inboard frame and about its origin."""
+        """The wrench (6,) without that of closures, in the axes of the joint's inboard frame and about its origin."""
         # arrays of its own: loops of several runs may share this
         n = self._opened.nv
         there, speeds, rates = self._still.copy(), np.zeros(n), np.zeros(n)
@@ -68,7 +70,7 @@ class OpenedJoint:
         external: Any = None,
         around: Around | None = None,
     ) -> tuple[Array, bool]:
-        """The wrench (6,), and whether it is unique; of closures that are redundant, forces of least norm are taken."""
+        """The wrench (6,), and whether it is unique; for redundant closures, the forces of least norm are used."""
         found = self.of_motion(q, v, vdot, external, around)
         s = self.system
         if not s.closures:
@@ -85,7 +87,7 @@ class OpenedJoint:
 def needed(
     system: System, q: Array, v: Array, vdot: Array, external: Any, around: Around | None
 ) -> Array:
-    """The generalized forces (nv,) that a motion takes besides those from outside."""
+    """The generalized forces (nv,) that a motion requires in addition to the external ones."""
     if around is None:
         return inverse_dynamics(system, q, v, vdot, external=external)
     field, t = around
@@ -95,7 +97,9 @@ def needed(
 
 
 def opened_at(system: System, body: str) -> tuple[System, str]:
-    """The system with a joint of six freedoms inboard of a body's joint, and the name of the body between them."""
+    """The system with a joint of six degrees of freedom inboard of a body's joint, and the name of the body between
+    them.
+    """
     cut = f"{body} (force-torque sensor)"
     items: list[Attachment] = []
     for name, item in system.attachments.items():
@@ -113,7 +117,7 @@ def opened_at(system: System, body: str) -> tuple[System, str]:
 
 
 def places_in(system: System, opened: System) -> tuple[np.ndarray, np.ndarray]:
-    """Where q and v of a system lie in those of the opened one."""
+    """The places of q and v of a system in those of the opened one."""
     q, v = np.zeros(system.nq, dtype=int), np.zeros(system.nv, dtype=int)
     for name, old in system.layout.items():
         new = opened.layout[name]

@@ -14,10 +14,10 @@ from limber.errors import ArgumentValueError
 
 
 class StarTracker(MountedSensor):
-    """The attitude of the sensor in the world as a unit quaternion, scalar first, which turns sensor axes into world axes.
+    """Measures the attitude of the sensor as a unit quaternion, scalar first, which maps sensor axes to world axes.
 
-    `noise`, `bias` and so on are small rotations about the axes of the sensor, rad: three numbers, of which that about
-    the line of sight is usually the largest.  See `MountedSensor` and `Sensor` for the options.
+    `noise`, `bias` and so on are small rotations about the sensor axes, rad: three numbers, of which the one about the
+    line of sight is usually the largest. See `MountedSensor` and `Sensor` for the options.
     """
 
     def __init__(
@@ -47,6 +47,6 @@ class StarTracker(MountedSensor):
         return Reader(read, ("w", "x", "y", "z"), "", 3)
 
     def disturbed(self, exact: Array, error: Array) -> Array:
-        """The attitude, turned a little about the axes of the sensor."""
+        """The attitude with a small rotation about the sensor axes."""
         found = product(exact, quaternion_of_vector(error))
         return -found if found[0] < 0.0 else found

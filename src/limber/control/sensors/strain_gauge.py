@@ -17,7 +17,7 @@ from limber.errors import ArgumentTypeError, ArgumentValueError
 
 
 class StrainGauge(Sensor):
-    """Strains of a flexible body, by its modes.
+    """Measures strains of a flexible body, computed from its modes.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ class StrainGauge(Sensor):
     gauge : the name of a gauge that the body was made with (`strain=` of `FlexibleBody.from_nodes` or
         `Structure.reduce`), or several.
     at, y, z : instead of `gauge`, a station of a beam or a reduced frame (`Result.section_forces`) and the point of the
-        section: the strain along the axis there.  Parts of it that no mode has are left out.
+        section where the axial strain is measured. Strain that the modes cannot represent is left out.
     options : those of `Sensor`.
     """
 
@@ -62,7 +62,7 @@ class StrainGauge(Sensor):
         return Reader(lambda now: rows @ now.q[modes], labels, "", len(labels))
 
     def rows(self, system: System) -> Array:
-        """(readings, modes): the strains by the modes of the body."""
+        """(readings, modes): the strain per unit of each mode of the body."""
         return self._rows(system)[0]
 
     def _rows(self, system: System) -> tuple[Array, tuple[str, ...]]:

@@ -10,11 +10,11 @@ from limber.control.sensors.base import Reader, Sensor
 
 
 class Tachometer(Sensor):
-    """The speeds of joints, rad/s or m/s.
+    """Measures the speeds of joints, rad/s or m/s.
 
     Parameters
     ----------
-    bodies : the bodies whose joints are read; None for all that have plain coordinates.
+    bodies : the bodies whose joints are read; None for all joints without quaternions.
     options : those of `Sensor`.
     """
 

@@ -17,11 +17,11 @@ _TRUE, _FALSE = "true", "false"
 def description(
     made: Equations, version: int, identifier: str, token: str, tolerance: float
 ) -> bytes:
-    """The file modelDescription.xml.
+    """The content of modelDescription.xml.
 
     version : 2 or 3.
     identifier : the name of the binary, a C identifier.
-    token : what the importer hands to the binary, so that both are known to belong together.
+    token : passed by the importer to the binary, to check that both belong together.
     tolerance : that of the default experiment.
     """
     attributes = {
@@ -46,7 +46,7 @@ def description(
 
 
 def build_description(identifier: str) -> bytes:
-    """The file sources/buildDescription.xml of FMI 3.0."""
+    """The content of sources/buildDescription.xml of FMI 3.0."""
     root = ET.Element("fmiBuildDescription", {"fmiVersion": "3.0"})
     configuration = ET.SubElement(root, "BuildConfiguration", {"modelIdentifier": identifier})
     files = ET.SubElement(configuration, "SourceFileSet", {"language": "C99"})
@@ -101,7 +101,7 @@ def _units(root: ET.Element, made: Equations) -> None:
 
 
 def _listed(made: Equations) -> list[tuple[Variable, dict[str, str]]]:
-    """All variables but time, each with its causality, variability and, where it is not the default, `initial`."""
+    """All variables except time, each with its causality, variability and, if it is not the default, `initial`."""
     v = made.variables
     continuous = {"variability": "continuous"}
     found = [
@@ -190,5 +190,5 @@ def _structure_2(root: ET.Element, made: Equations) -> None:
 
 
 def _initial(made: Equations, outputs: dict, rates: dict) -> list[int]:
-    """What is computed at the start: all unknowns except for states, which have start values; they depend on all."""
+    """The unknowns computed at the start: all except states, which have start values; they depend on everything."""
     return sorted(r for r in (*outputs, *rates) if r > len(made.variables.states))

@@ -1,13 +1,13 @@
-"""The equations of an FMU: traced programs, and the file equations.h of their C code.
+"""The equations of an FMU: traced programs, and the file equations.h with their C code.
 
     rates       dx = f(x, u, p)        outputs     y = g(x, u, p)
 
-with the states x = [q, v], the inputs u = [joint forces, wrenches at nodes] and the parameters p.  Solvers let the norms
-of quaternions drift, so that the dynamics is evaluated with q / |q|; the rates of quaternions are those of q itself,
-which keep its norm.  Both functions come with their products of derivatives and vectors, forward and transposed.
+with the states x = [q, v], the inputs u = [joint forces, wrenches at nodes] and the parameters p. Solvers let the norms
+of quaternions drift, so the dynamics is evaluated with q / |q|; the rates of quaternions are those of q itself, which
+preserve its norm. Both functions come with their Jacobian-vector products, forward and transposed.
 
-    residuals   by how much quaternions are not unit and closures not met
-    settled     x with unit quaternions and, of closed systems, after one step of projection
+    residuals   the errors of the quaternion norms and of the closures
+    settled     x with unit quaternions and, for closed systems, after one projection step
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _HEAD = """\
 
 @dataclass(frozen=True, eq=False)
 class Equations:
-    """The programs of an FMU; `quaternions` are the places in x at which quaternions begin."""
+    """The programs of an FMU; `quaternions` has the places in x at which quaternions begin."""
 
     system: System
     variables: Variables
@@ -58,7 +58,8 @@ class Equations:
     quaternions: list[int]
 
     def depends(self, program: Program) -> list[set[int]]:
-        """Of every result of `rates` or `outputs`, the value references of the states and inputs that it depends on."""
+        """For every result of `rates` or `outputs`, the value references of the states and inputs that it depends
+        on."""
         nx = len(self.variables.states)
         starts = {0: 1, 1: 1 + 2 * nx}
         masks: dict[int, int] = {}
@@ -77,7 +78,7 @@ class Equations:
         return found
 
     def source(self, token: str, tolerance: float, with_adjoint: bool) -> str:
-        """The file equations.h."""
+        """The content of equations.h."""
         v = self.variables
         rates, outputs = inlined(self.rates), inlined(self.outputs)
         programs = [rates, directional(rates), outputs, directional(outputs)]
@@ -109,7 +110,7 @@ class Equations:
 
 
 def equations(system: System, variables: Variables, q0: Array) -> Equations:
-    """The programs of a system; those of a closed one have the closure rows that are independent about q0."""
+    """The programs of a system; for a closed system, with the closure rows that are independent about q0."""
     places = [at.start for _, at in quaternions(system)]
     made = _Made(system, variables, q0, places)
     settled = residuals = None

@@ -46,22 +46,24 @@ def fmu(
 ) -> Path:
     """Write a system as a functional mock-up unit for model exchange and co-simulation, and return its path.
 
-    system : the system; its joint forces are inputs, the coordinates and speeds of its joints and its energies outputs.
+    system : the system; its joint forces are inputs, and the coordinates and speeds of its joints and its energies are
+        outputs.
     path : the file, which ends in .fmu.
     version : of FMI, 3 or 2.
-    q0, v0 : start values of the states; the neutral configuration (of a closed system, one from `lb.assemble`) at rest
-        by default.
-    parameters : the numbers of the system that can be set in the FMU, by the names of `system.parameters` or by patterns
-        such as "*.mass"; all others are constants in its code.  By default gravity, masses, EI, GJ and EA of beams, their
-        damping ratios, and the physics of joints.
-    nodes : places whose poses and velocities are outputs: ("body", node), or "body" for its frame.
-    forces : places at which forces and moments are inputs, world axes.
-    tolerance : the relative tolerance of co-simulation, unless the importer sets one; the absolute one is a hundredth.
-    name : the model identifier, by which the binary is called; that of the system by default.
+    q0, v0 : initial values of the states; by default the neutral configuration (for a closed system, one from
+        `lb.assemble`) at rest.
+    parameters : the numbers of the system that can be set in the FMU, by the names of `system.parameters` or by
+        patterns such as "*.mass"; all others are constants in its code. By default gravity, masses, EI, GJ and EA of
+        beams, their damping ratios, and the physics of joints.
+    nodes : nodes whose poses and velocities are outputs: ("body", node), or "body" for its frame.
+    forces : nodes at which forces and moments are inputs, in world axes.
+    tolerance : the relative tolerance of co-simulation, unless the importer sets one; the absolute tolerance is a
+        hundredth of it.
+    name : the model identifier, which is also the name of the binary; by default that of the system.
 
-    Of a closed system, the closure rows are those that are independent about q0, as in `lb.compile(..., rows=q0)`.  The FMU has
-    its sources and the binary for this platform, compiled from them; it needs no Python.  A name of a body or a joint with
-    characters beyond letters, digits and _ is quoted in the names of variables.
+    For a closed system, the closure rows are those that are independent about q0, as in `lb.compile(..., rows=q0)`. The
+    FMU contains its sources and the binary for this platform, compiled from them; it needs no Python. A name of a body
+    or a joint with characters other than letters, digits and _ is quoted in the names of variables.
     """
     if not isinstance(system, System):
         hint = " (an Assembly: build it first)" if hasattr(system, "build") else ""
@@ -162,7 +164,7 @@ def _parameters(system: System, wanted: Sequence[str] | None) -> list[Parameter]
 
 
 def _ends(system: System, what: str, given: Sequence[str | End]) -> list[End]:
-    """Places on bodies, each once."""
+    """Nodes of bodies, without duplicates."""
     if isinstance(given, str) or not isinstance(given, Sequence):
         raise ArgumentTypeError(
             f'{what} must be a list of ("body", node) or "body", got {shown(given)}.'

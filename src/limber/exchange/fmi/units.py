@@ -1,4 +1,4 @@
-"""Units of variables as FMI has them: names, and exponents of the SI base units."""
+"""Units of variables in FMI: names, and exponents of the SI base units."""
 
 from __future__ import annotations
 

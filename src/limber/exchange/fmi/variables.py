@@ -1,6 +1,6 @@
 """The variables of an FMU: states and their derivatives, inputs, outputs and parameters, with names and units.
 
-Value references count through all of them in this order, behind time, which is 0.
+Value references number all of them in this order, after time, which is 0.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ _RATES = {ANGLE: ("rad", "rad/s", "rad/s2", "N.m"), DISPLACEMENT: ("m", "m/s", "
 class Variable:
     """One scalar variable.
 
-    start : its value at the start, None if it is computed.
-    of_state : of a derivative, the number of its state.
-    shown : of a state, whether it is an output.
-    least : the smallest value that it may have.
+    start : its initial value; None if it is computed.
+    of_state : for a derivative, the number of its state.
+    shown : for a state, whether it is an output.
+    least : the smallest allowed value.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Variables:
     """All variables of an FMU.
 
     torques : the places in v of the joint forces, which are the first inputs; the wrenches at `forces` follow.
-    nodes : the places whose poses and velocities are outputs, behind the two energies.
+    nodes : the nodes whose poses and velocities are outputs, after the two energies.
     named : the parameters, each with one or more numbers.
     structured : whether names follow the structured naming convention.
     """

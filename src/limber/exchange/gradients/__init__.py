@@ -1,1 +1,1 @@
-"""Functions of systems for JAX and PyTorch, which differentiate through them by our exact derivatives."""
+"""Functions of systems for JAX and PyTorch, which differentiate through them with exact derivatives."""

@@ -1,10 +1,10 @@
 """`jax_function`: functions of a system that JAX differentiates, batches and compiles.
 
-One primitive of JAX evaluates a `Smooth` function.  Its rules are
+One JAX primitive evaluates a `Smooth` function. Its rules are
 
-    jvp         the same primitive, of the directional derivative
-    transpose   of a directional derivative: the same primitive, of the adjoint of what it is the derivative of
-    batching    batch dimensions, which generated code has anyway
+    jvp         the same primitive, for the directional derivative
+    transpose   of a directional derivative: the same primitive, for the adjoint of the original function
+    batching    batch dimensions, which generated code supports directly
     lowering    a custom call of the generated code on the CPU, and of its kernel on NVIDIA GPUs; a callback elsewhere
 """
 
@@ -90,7 +90,7 @@ def _shapes(*inputs, smooth):
 
 
 def _on_host(*inputs, smooth):
-    """By a callback: JAX brings arrays to this process and back."""
+    """By a callback: JAX copies arrays to this process and back."""
     batch = _batch(smooth, inputs)
     results = [jax.ShapeDtypeStruct((*batch, *a.shape), "float64") for a in smooth.program.outputs]
     code = smooth.code(prod(batch))

@@ -105,14 +105,14 @@ class Evaluation(torch.autograd.Function):
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-        """What the derivatives need."""
+        """Save what the derivatives need."""
         ctx.smooth, tensors = inputs[0], inputs[1:]
         ctx.save_for_backward(*tensors)
         ctx.save_for_forward(*tensors)
 
     @staticmethod
     def backward(ctx: Any, *weights: torch.Tensor) -> tuple[Any, ...]:
-        """The slopes of the weighted outputs by each input."""
+        """The gradient of the weighted outputs with respect to each input."""
         given = ctx.saved_tensors
         slopes = Evaluation.apply(ctx.smooth.adjoint, *given, *weights)
         # inputs that all states share have the slopes of all of them
@@ -120,14 +120,14 @@ class Evaluation(torch.autograd.Function):
 
     @staticmethod
     def jvp(ctx: Any, _: None, *directions: torch.Tensor | None) -> tuple[torch.Tensor, ...]:
-        """The changes of the outputs along changes of the inputs."""
+        """The changes of the outputs for given changes of the inputs."""
         given = ctx.saved_tensors
         along = [torch.zeros_like(x) if d is None else d for x, d in zip(given, directions)]
         return Evaluation.apply(ctx.smooth.directional, *given, *along)
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[Any, ...], smooth: Smooth, *inputs: torch.Tensor) -> Any:
-        """The outputs for one more batch dimension."""
+        """The outputs with one more batch dimension."""
         dims = in_dims[1:]
         rows = [
             tuple(x.shape) if d is None else (*x.shape[:d], *x.shape[d + 1 :])

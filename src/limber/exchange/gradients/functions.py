@@ -27,24 +27,26 @@ def jax_function(
     ends: Ends = (),
     rows: str | ArrayLike = "independent",
 ) -> Callable[..., Any]:
-    """A function of a system for JAX: differentiable, to be batched by `jax.vmap` and compiled by `jax.jit`.
+    """Make a function of a system for JAX: differentiable, with support for `jax.vmap` and `jax.jit`.
 
-    f = lb.exchange.jax_function(s, "forward_dynamics", parameters=["link1.EI"]); jax.grad(lambda EI: f(q, v, tau, EI)[0])(5e3)
+    f = lb.exchange.jax_function(s, "forward_dynamics", parameters=["link1.EI"]); jax.grad(lambda EI: f(q, v, tau,
+    EI)[0])(5e3)
 
     Parameters
     ----------
-    function, body, node, external, parameters, driven, ends, rows : as in `lb.compile`: the function has the same arguments in
-        the same order, parameters of the model last, and arguments can also be given by name; `rows` cannot be "all".
+    function, body, node, external, parameters, driven, ends, rows : as in `lb.compile`: the function has the same
+        arguments in the same order, parameters of the model last, and arguments can also be given by name; `rows`
+        cannot be "all".
 
-    Arrays may carry leading batch dimensions.  Derivatives of any order are exact, in forward and in reverse mode, by all
-    arguments.  A quaternion counts as its direction: the function is that of q / |q|, and slopes by q are those of this
-    function of all numbers of q, so that they have no part along the quaternion.  The slopes along `lb.integrate` are the
-    products of these with `lb.qdot`.  A symmetric matrix, such as an inertia, counts by its upper triangle, and a rotation
-    matrix by its nine elements.
+    Arrays may have leading batch dimensions. Derivatives of any order with respect to all arguments are exact, in
+    forward and in reverse mode. Quaternions are normalized: the function is that of q / |q|, and derivatives with
+    respect to q are those of this function of all numbers of q, so they have no component along the quaternion. The
+    derivatives along `lb.integrate` are the products of these with `lb.qdot`. A symmetric matrix, such as an inertia,
+    is represented by its upper triangle, and a rotation matrix by its nine elements.
 
-    Needs double precision, `jax.config.update("jax_enable_x64", True)`, and a C compiler.  On the CPU the code runs inside of
-    what JAX compiles; on other devices, arrays are brought to the CPU and back.  Generated code does not check values: NaN
-    in an argument or a singular state gives NaN.
+    Needs double precision, `jax.config.update("jax_enable_x64", True)`, and a C compiler. On the CPU the code runs
+    inside the program that JAX compiles; on other devices, arrays are copied to the CPU and back. Generated code does
+    not check values: NaN in an argument or a singular state gives NaN.
     """
     return _made("jax", "JAX", system, function, {
         "body": body, "node": node, "external": external, "parameters": parameters, "driven": driven, "ends": ends,
@@ -64,19 +66,21 @@ def torch_function(
     ends: Ends = (),
     rows: str | ArrayLike = "independent",
 ) -> Callable[..., Any]:
-    """A function of a system for PyTorch: differentiable by autograd and by `torch.func`, `torch.func.vmap` included.
+    """Make a function of a system for PyTorch: differentiable by autograd and by `torch.func`, including
+    `torch.func.vmap`.
 
     f = lb.exchange.torch_function(s, "forward_dynamics"); f(q, v, tau).sum().backward()
 
     Parameters
     ----------
-    function, body, node, external, parameters, driven, ends, rows : as in `lb.compile`: the function has the same arguments in
-        the same order, parameters of the model last, and arguments can also be given by name; `rows` cannot be "all".
+    function, body, node, external, parameters, driven, ends, rows : as in `lb.compile`: the function has the same
+        arguments in the same order, parameters of the model last, and arguments can also be given by name; `rows`
+        cannot be "all".
 
-    Tensors may carry leading batch dimensions.  What derivatives are is said in `jax_function`; here too they are there in
-    forward and in reverse mode, of any order.  The results are in double precision, and tensors of other precision are
-    converted.  On the CPU this needs a C compiler.  Tensors on an NVIDIA GPU stay there and are evaluated by generated CUDA
-    kernels, which needs CuPy (the extra `gpu`).
+    Tensors may have leading batch dimensions. `jax_function` defines the derivatives; here too they are available in
+    forward and in reverse mode, to any order. The results are in double precision, and tensors of other precision are
+    converted. On the CPU this needs a C compiler. Tensors on an NVIDIA GPU stay there and are evaluated by generated
+    CUDA kernels, which needs CuPy (the extra `gpu`).
     """
     return _made("torch", "PyTorch", system, function, {
         "body": body, "node": node, "external": external, "parameters": parameters, "driven": driven, "ends": ends,

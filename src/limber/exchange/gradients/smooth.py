@@ -1,9 +1,9 @@
 """Generated functions with their derivatives: along a direction, and transposed.
 
-    directional   (x, dx) -> J(x) dx        what forward differentiation needs
-    adjoint       (x, w) -> J(x)^T w        what reverse differentiation needs
+    directional   (x, dx) -> J(x) dx        for forward differentiation
+    adjoint       (x, w) -> J(x)^T w        for reverse differentiation
 
-Both are functions of the same kind, so that derivatives of any order are there.
+Both are functions of the same kind, so derivatives of any order are available.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ LANES = 8
 
 
 class Smooth:
-    """A program and, as they are needed, its code and its derivatives.
+    """A program with its code and its derivatives, which are made on demand.
 
-    Inputs and outputs have the shapes of the program, or these behind batch dimensions that all have in common; inputs
-    without are shared by all states of the batch.
+    Inputs and outputs have the shapes of the program, or these shapes behind common batch dimensions; inputs without
+    batch dimensions are shared by all states of the batch.
     """
 
     def __init__(self, program: Program, origin: Smooth | None = None):
@@ -45,20 +45,22 @@ class Smooth:
 
     @cached_property
     def directional(self) -> Smooth:
-        """The derivative along a direction: takes the inputs, then a change of each; gives the change of each output."""
+        """The directional derivative: takes the inputs, then a change of each; returns the change of each output."""
         return Smooth(differentiated.directional(self.program), self)
 
     @cached_property
     def adjoint(self) -> Smooth:
-        """The transposed derivative: takes the inputs, then a weight for each output; gives a slope for each input."""
+        """The transposed derivative: takes the inputs, then a weight for each output; returns a gradient for each
+        input.
+        """
         return Smooth(differentiated.adjoint(self.program))
 
     def lanes(self, count: int) -> int:
-        """How many states an instruction handles where there are so many."""
+        """The number of states that one instruction handles, for this number of states."""
         return LANES if count >= LANES else 1
 
     def code(self, count: int) -> Caller:
-        """The compiled function for so many states: NumPy arrays in, a tuple of NumPy arrays out."""
+        """The compiled function for this number of states: NumPy arrays in, a tuple of NumPy arrays out."""
         lanes = self.lanes(count)
         if lanes not in self._codes:
             self._codes[lanes] = loaded(self.program, lanes)
@@ -70,7 +72,7 @@ class Smooth:
         return CudaFunction(self.program, False)
 
     def batch(self, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
-        """The batch dimensions of inputs of these shapes, which must fit."""
+        """The batch dimensions of inputs of these shapes, which must be compatible."""
         owns = (s[: len(s) - len(a.shape)] for a, s in zip(self.program.inputs, shapes))
         return next((own for own in owns if own), ())
 
@@ -84,7 +86,7 @@ class Signature:
         self.single = len(program.outputs) == 1
 
     def ordered(self, given: tuple[Any, ...], named: dict[str, Any]) -> list[Any]:
-        """All arguments in order, of which some may be given by name."""
+        """All arguments in order; some may be given by name."""
         names = [a.name for a in self.inputs]
         rest = names[len(given) :]
         wrong = [name for name in named if name not in rest]
@@ -114,7 +116,7 @@ class Signature:
 def smooth_function(
     system: System, function: str, options: dict[str, Any]
 ) -> tuple[Signature, Smooth]:
-    """A function of a system, by the name and the options of `lb.compile`; its quaternions are made unit first."""
+    """A function of a system, by the name and the options of `lb.compile`; its quaternions are normalized first."""
     wanted = {
         "body": None, "node": None, "wrt": None, "external": (), "parameters": (), "driven": (), "ends": (),
     } | options  # fmt: skip
@@ -125,8 +127,8 @@ def smooth_function(
 def _of_any_quaternions(system: System, program: Program) -> Program:
     """The program with q / |q| in place of every quaternion q.
 
-    Its slopes along q itself are zero, and those across are slopes by rotations: they do not depend on how the formulas of
-    rotations go on off the unit sphere.
+    Its derivatives along q itself are zero, and those across are derivatives with respect to rotations: they do not
+    depend on how the rotation formulas extend off the unit sphere.
     """
     places = [at for _, at in quaternions(system)] if program.inputs[0].name == "q" else []
     if not places:

@@ -21,7 +21,7 @@ _REGISTERED: dict[str, ctypes.CDLL] = {}
 
 
 def target(smooth: Smooth, count: int) -> str:
-    """The name under which XLA knows a function for so many states; it depends on the code alone."""
+    """The name of a function for this number of states in XLA; it depends only on the code."""
     source = _source(smooth.program, smooth.lanes(count))
     name = f"limber_{hashlib.sha256(source.encode()).hexdigest()[:24]}"
     if name not in _REGISTERED:
@@ -36,12 +36,14 @@ def _source(program: Program, lanes: int) -> str:
 
 
 def part(name: str) -> str:
-    """A file of C beside this one."""
+    """The content of a C file in this folder."""
     return files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
 def interface(program: Program) -> str:
-    """XLA's header, what all entries share, and the number, ranks and sizes of the arguments of a program, in C."""
+    """XLA's header, the common part of all entries, and the number, ranks and sizes of the arguments of a program, in
+    C.
+    """
 
     def numbers(values: list[int]) -> str:
         return f"{{{', '.join(map(str, values))}}}"

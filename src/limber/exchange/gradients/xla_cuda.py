@@ -23,7 +23,9 @@ _REGISTERED: dict[str, tuple[ctypes.CDLL, CudaFunction]] = {}
 
 @cache
 def available() -> bool:
-    """Whether kernels can be launched: CuPy compiles them, and a C compiler their entries.  A warning says what is missing."""
+    """Whether kernels can be launched: CuPy compiles them, and a C compiler their entries. A warning says what is
+    missing.
+    """
     try:
         import cupy  # noqa: PLC0415
 
@@ -54,7 +56,7 @@ def driver() -> tuple[int, int]:
 
 
 def entry(program: Program, kernel: CudaFunction, functions: tuple[int, int]) -> ctypes.CDLL:
-    """The library with `limber_launch`, which XLA calls, of one kernel; functions : those of the driver."""
+    """The library with `limber_launch`, which XLA calls, for one kernel; functions : those of the driver."""
     # the library keeps the handles of the kernel, so that each kernel has one of its own
     mark = f"/* kernel {hashlib.sha256(kernel.source.encode()).hexdigest()} */"
     library = c_compiler.loaded("\n".join([mark, interface(program), part("xla_cuda.c")]))
@@ -67,7 +69,7 @@ def entry(program: Program, kernel: CudaFunction, functions: tuple[int, int]) ->
 
 
 def target(smooth: Smooth) -> str:
-    """The name under which XLA knows a kernel; it depends on the code alone."""
+    """The name of a kernel in XLA; it depends only on the code."""
     kernel = smooth.kernel
     name = f"limber_cuda_{hashlib.sha256(kernel.source.encode()).hexdigest()[:24]}"
     if name not in _REGISTERED:
@@ -78,7 +80,7 @@ def target(smooth: Smooth) -> str:
 
 
 def called(smooth: Smooth, batch: tuple[int, ...], count: int, *inputs: Any) -> list[Any]:
-    """The outputs of a function, by its kernel; `count` is the number of states in `batch`."""
+    """The outputs of a function, computed by its kernel; `count` is the number of states in `batch`."""
     program = smooth.program
     arrays = [
         jnp.moveaxis(x.reshape(count, *a.shape), 0, -1) if x.ndim > len(a.shape) else x

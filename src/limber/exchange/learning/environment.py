@@ -1,4 +1,4 @@
-"""`Environment` and `VectorEnvironment`: tasks as environments of Gymnasium."""
+"""`Environment` and `VectorEnvironment`: tasks as Gymnasium environments."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _refuse_unstarted(started: bool) -> None:
 
 
 class Environment(Env):
-    """One episode of a task at a time, as a Gymnasium environment.
+    """A Gymnasium environment that runs one episode of a task at a time.
 
     task : a `lb.exchange.Task`.
     render_mode : None or "rgb_array".
@@ -81,7 +81,7 @@ class Environment(Env):
         self._started = False
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None):
-        """A new episode; the same seed gives the same one."""
+        """Start a new episode; the same seed gives the same episode."""
         super().reset(seed=seed)
         self._episodes.start(0, self.np_random)
         self._started = True
@@ -109,7 +109,7 @@ class Environment(Env):
         )
 
     def render(self) -> Array | None:
-        """The system as it is now: an array of pixels (height, width, 3), or None without a render mode."""
+        """The system in its present state: an array of pixels (height, width, 3), or None without a render mode."""
         return None if self.render_mode is None else self._frames.picture(self._episodes.q[0])
 
     def _info(self, now: Any) -> dict[str, Any]:
@@ -118,14 +118,14 @@ class Environment(Env):
 
 
 class VectorEnvironment(VectorEnv):
-    """Many episodes of a task, stepped by one call of generated code, as a Gymnasium vector environment.
+    """A Gymnasium vector environment: many episodes of a task, stepped by one call of generated code.
 
     task : a `lb.exchange.Task`.
-    num_envs : how many.
+    num_envs : the number of environments.
     render_mode : None or "rgb_array".
 
-    An episode that has ended starts afresh at the next step, which ignores its action and gives it no reward
-    (`AutoresetMode.NEXT_STEP`, Gymnasium's default).  With `reset(seed=s)`, episode i is that of an `Environment` with
+    An episode that has ended starts again at the next step, which ignores its action and gives it no reward
+    (`AutoresetMode.NEXT_STEP`, Gymnasium's default). With `reset(seed=s)`, episode i is that of an `Environment` with
     the seed s + i; a list has one seed for each.
     """
 
@@ -147,7 +147,7 @@ class VectorEnvironment(VectorEnv):
         self._over = np.zeros(self.num_envs, dtype=bool)
 
     def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None):
-        """New episodes everywhere."""
+        """Start new episodes in all environments."""
         if seed is not None or not self._generators:
             self._generators = [seeding.np_random(x)[0] for x in self._seeds(seed)]
         for i, rng in enumerate(self._generators):
@@ -171,7 +171,7 @@ class VectorEnvironment(VectorEnv):
         return e.observed(now), rewards, terminated, truncated, self._info(now)
 
     def render(self) -> tuple[Array, ...] | None:
-        """A picture of each episode, or None without a render mode."""
+        """An image of each episode, or None without a render mode."""
         if self.render_mode is None:
             return None
         return tuple(self._frames.picture(q) for q in self._episodes.q)

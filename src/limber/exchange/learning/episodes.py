@@ -43,7 +43,7 @@ class Episodes:
         self._bind()
 
     def _bind(self) -> None:
-        """Make the functions that step from one place of the states to the other."""
+        """Make the functions that step from one state buffer to the other."""
         program = programmed(self.task.system, "step", None, None, None, (), self._names)
         code = loaded(program, LANES if self.count >= LANES else 1)
         held = (self.tau, np.array(self.task.step), *self.parameters.values())
@@ -54,7 +54,7 @@ class Episodes:
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is copied and pickled: all but compiled functions, which know where the arrays lie."""
+        """The state to copy and pickle: everything except compiled functions, which hold addresses of the arrays."""
         return {k: x for k, x in vars(self).items() if k not in ("_to", "_fro")} | {"_nodes": {}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -63,7 +63,7 @@ class Episodes:
         self._bind()
 
     def start(self, which: int | slice, rng: np.random.Generator) -> None:
-        """Start an episode afresh, or several as one."""
+        """Start one episode again, or several as one."""
         q, v, goal, parameters = self.task.drawn(rng)
         if not self._sized:
             self.goal, self._sized = np.zeros((self.count, goal.size)), True
@@ -79,7 +79,7 @@ class Episodes:
     def step(self, action: Any, over: np.ndarray | None = None) -> None:
         """Hold the torques of an action (count, inputs) for one sample.
 
-        over : (count,) episodes that have ended, of which nothing is asked.
+        over : (count,) episodes that have ended and are not computed further.
         """
         given = finite_numbers("action", action, f"({self.count}, {self.action.shape[1]})")
         if given.shape != self.action.shape:
@@ -121,7 +121,7 @@ class Episodes:
     def _node(
         self, body: str, node: str | int | None, q: Array, v: Array, parameters: list[Array]
     ) -> tuple[Array, Array]:
-        """Position and velocity of a node, in the systems with the parameters that were drawn."""
+        """Position and velocity of a node, in the systems with the drawn parameters."""
         if (body, node) not in self._nodes:
             self._nodes[body, node] = tuple(  # type: ignore[assignment]
                 compile(self.task.system, f, body=body, node=node, parameters=self._names)
@@ -151,13 +151,13 @@ class Episodes:
         return self._rows("reward", self.task.reward(now), 1).astype(float)
 
     def terminated(self, now: Moment) -> np.ndarray:
-        """(count,): whether episodes have ended by what happened in them."""
+        """(count,): whether episodes have terminated."""
         if self.task.terminated is None:
             return np.zeros(self.count, dtype=bool)
         return self._rows("terminated", self.task.terminated(now), 1).astype(bool)
 
     def truncated(self) -> np.ndarray:
-        """(count,): whether episodes have lasted as long as they may."""
+        """(count,): whether episodes have reached their duration."""
         return self.samples >= self.task.last
 
     def information(self, now: Moment) -> dict[str, Array]:
@@ -170,7 +170,7 @@ class Episodes:
         }
 
     def _rows(self, what: str, found: Any, ndim: int | None) -> Array:
-        """What a function of the task gave, one row for each episode."""
+        """The result of a function of the task, one row for each episode."""
         found = np.asarray(found)
         if found.shape[:1] != (self.count,) or (ndim is not None and found.ndim != ndim):
             wanted = {1: f"({self.count},)", 2: f"({self.count}, n)"}.get(

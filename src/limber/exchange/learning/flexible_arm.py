@@ -26,15 +26,17 @@ FASTEST, LOST = 10.0, 500.0
 
 
 def flexible_arm_task(**options: Any) -> Task:
-    """The task of `limber/FlexibleArm-v0`: two links of one metre in a horizontal plane, with two modes each and a payload.
+    """The task of `limber/FlexibleArm-v0`: two links of one metre in a horizontal plane, with two modes each and a
+    payload.
 
-    Actions are the torques of the shoulder and of the elbow.  Observations are the angles, the joint speeds, the modal
-    coordinates and their rates, the position and the velocity of the tip, and the way from the tip to the goal (all in
-    the plane).  The reward is minus the distance to the goal, minus a tenth of the speed of the tip that comes from bending,
-    minus a thousandth of the squares of the actions.  Goals are tips of undeformed arms at angles drawn from [-2, 2] and [0.3, 2].
-    A joint speed of 10 rad/s ends the episode, at the price of 500.
+    Actions are the torques of the shoulder and of the elbow. Observations are the angles, the joint speeds, the modal
+    coordinates and their rates, the position and the velocity of the tip, and the vector from the tip to the goal (all
+    in the plane). The reward is minus the distance to the goal, minus a tenth of the tip speed due to bending, minus a
+    thousandth of the squares of the actions. Goals are tip positions of undeformed arms at angles drawn from [-2, 2]
+    and [0.3, 2]. A joint speed of 10 rad/s ends the episode, with a penalty of 500.
 
-    options : others of `Task` than its own, such as `randomize={"payload.mass": (0.2, 1.0)}`, `duration` or `sample_time`.
+    options : override the arguments of `Task`, such as `randomize={"payload.mass": (0.2, 1.0)}`, `duration` or
+        `sample_time`.
     """
     arm = Assembly("flexible arm")
     link = beam(LENGTH, MASS, EI=EI, modes={"y": 2}, damping=0.01)

@@ -21,14 +21,15 @@ FASTEST, LOST = 0.4, 1000.0
 
 
 def flexible_spacecraft_task(**options: Any) -> Task:
-    """The task of `limber/FlexibleSpacecraft-v0`: `lb.models.spacecraft` slews from rest to a drawn attitude.
+    """The task of `limber/FlexibleSpacecraft-v0`: `lb.models.spacecraft` slews from rest to a random attitude.
 
-    Actions are the torques about the axes of the hub.  Observations are the rotation vector from the attitude to the
-    goal (hub axes), the angular velocity of the hub, and the modal coordinates and their rates.  The reward is minus the angle, minus
-    half the angular speed, minus a twentieth of the norm of the modal rates, minus a thousandth of the squares of the actions.
-    An angular speed of 0.4 rad/s ends the episode, at the price of 1000.
+    Actions are the torques about the hub axes. Observations are the rotation vector from the attitude to the goal (hub
+    axes), the angular velocity of the hub, and the modal coordinates and their rates. The reward is minus the angle,
+    minus half the angular speed, minus a twentieth of the norm of the modal rates, minus a thousandth of the squares of
+    the actions. An angular speed of 0.4 rad/s ends the episode, with a penalty of 1000.
 
-    options : others of `Task` than its own, such as `randomize={"hub.mass": (250.0, 350.0)}`, `duration` or `sample_time`.
+    options : override the arguments of `Task`, such as `randomize={"hub.mass": (250.0, 350.0)}`, `duration` or
+        `sample_time`.
     """
     s = spacecraft().build()
     hub = s.layout["hub"]

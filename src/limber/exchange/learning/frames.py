@@ -18,14 +18,14 @@ WIDTH, DPI = 4.0, 80  # inches, pixels an inch
 
 
 class Frames:
-    """What `render` returns for a system."""
+    """The images that `render` returns for a system."""
 
     def __init__(self, system: System):
         self._system = system
 
     @cached_property
     def _stage(self) -> Stage:
-        """Room for the system at any angles of its joints."""
+        """A stage that fits the system at any joint angles."""
         s, rng = self._system, np.random.default_rng(0)
         q = np.tile(s.neutral(), (TRIED, 1))
         for name, where in s.layout.items():

@@ -1,8 +1,8 @@
-"""How long a step of the classical Runge-Kutta method may be, so that it follows every plant that a task draws.
+"""The longest step of the classical Runge-Kutta method that resolves every plant that a task draws.
 
-The motion about a configuration at rest is x' = A x with x = [dq, v].  Of each eigenvalue of A, a step sees at most half a
-radian of its oscillation, and at most twice its time constant, because the method is no longer stable at 2.79 times.  The
-eigenvalues have modes, springs and dampers in them, friction where it sticks, and stops where they are pressed.
+The motion about a configuration at rest is x' = A x with x = [dq, v]. For each eigenvalue of A, a step covers at most
+half a radian of its oscillation, and at most twice its time constant, because the method becomes unstable at 2.79
+times. The eigenvalues include modes, springs and dampers, friction where it sticks, and stops where they are pressed.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ MOST_STEPS = 100_000
 
 
 def fastest(system: System, q: Array) -> float:
-    """The inverse, 1/s, of the longest step at a configuration, and where stops near it are pressed."""
+    """The inverse, 1/s, of the longest step at a configuration, also with nearby stops pressed."""
     return max(_rate(system, x) for x in (q, *_pressed(system, q)))
 
 
 def even_steps(system: System, sample_time: float, longest: float) -> int:
-    """Into how many equal steps a sample is divided."""
+    """The number of equal steps in a sample."""
     count = sample_time / longest * (1 - 1e-9)
     if not count <= MOST_STEPS:
         raise ArgumentValueError(

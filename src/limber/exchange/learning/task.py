@@ -1,4 +1,4 @@
-"""What an environment asks of a system: where episodes start, what is observed, what is rewarded, what varies."""
+"""The definition of an environment: initial states, observations, rewards and randomization."""
 
 from __future__ import annotations
 
@@ -32,9 +32,13 @@ Spread = Any
 class Moment:
     """The states of all episodes at one moment; the first dimension of every array counts the episodes.
 
-    t : seconds since the start of each.  q, v : states.  action : the last one, zero at the start.  goal : what the
-    task drew for each episode.  parameters : the numbers drawn by domain randomization, by name.
-    node(body, node) : position and velocity of a node, world axes, (episodes, 3) each.
+    t : seconds since the start of each episode.
+    q, v : states.
+    action : the last one, zero at the start.
+    goal : the goal drawn for each episode.
+    parameters : the numbers drawn by domain randomization, by name.
+
+    `node(body, node)` returns the position and velocity of a node, world axes, (episodes, 3) each.
     """
 
     system: System
@@ -49,29 +53,32 @@ class Moment:
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """A system with what a policy sees, does and is rewarded for.
+    """A system with the observations, actions and rewards of a policy.
 
     task = lb.exchange.Task(s, 20.0, reward=lambda now: -abs(now.q[:, 0] - now.goal[:, 0]), start=...)
 
     system : the system.
-    torque : what an action of one stands for, N m or N; a number, or one for each input.  Actions are clipped to [-1, 1].
-    observation : a function of a `Moment` that gives an array (episodes, n); q, v and the goal unless given.
-    reward : a function of a `Moment` that gives an array (episodes,); zeros unless given.
-    terminated : a function of a `Moment` that gives an array (episodes,): which episodes have ended by what happened in
-        them.  None end before their duration unless it is given.
-    information : a function of a `Moment` that gives arrays (episodes, ...) by name, for `info`.
-    start : a function of a random generator that gives q and v of one episode and, if there is one, a goal, an array of
-        the task's own meaning.  The neutral configuration (of a closed system, one from `lb.assemble`) at rest unless given.
-    inputs : the indices in v of the speeds that actions drive; those of all joints unless given.
+    torque : the torque or force for an action of one, N m or N; a number, or one for each input. Actions are clipped to
+        [-1, 1].
+    observation : a function of a `Moment` that returns an array (episodes, n); by default q, v and the goal.
+    reward : a function of a `Moment` that returns an array (episodes,); zeros by default.
+    terminated : a function of a `Moment` that returns an array (episodes,): which episodes have terminated. By default
+        none end before their duration.
+    information : a function of a `Moment` that returns arrays (episodes, ...) by name, for `info`.
+    start : a function of a random generator that returns q and v of one episode and, if there is one, a goal: an array
+        whose meaning the task defines. By default the neutral configuration (for a closed system, one from
+        `lb.assemble`) at rest.
+    inputs : the indices in v of the speeds that actions drive; by default those of all joints.
     sample_time : of actions, s; torques are held in between.
-    step : the longest step of the integrator (the classical Runge-Kutta method), s.  Unless given, it is short enough for the
-        modes, dampers, friction and stops of the system, of the ends of all ranges in `randomize` and of a few episodes that
-        are drawn for it.
-    duration : after which an episode is cut off (truncated), s.
+    step : the longest step of the integrator (the classical Runge-Kutta method), s. By default it is short enough for
+        the modes, dampers, friction and stops of the system, at the ends of all ranges in `randomize` and for a few
+        sampled episodes.
+    duration : after which an episode is truncated, s.
     randomize : {parameter: (low, high)}, or a function of a random generator for each; names are those of
-        `System.parameters`.  Each episode draws its own numbers.  Where they move closures, the start is projected to these.
+        `System.parameters`. Each episode draws its own numbers. If they move closures, the initial state is projected
+        onto these.
 
-    All functions get the states of all episodes at once; the same task serves a single environment and a batch.
+    All functions receive the states of all episodes at once; the same task serves a single environment and a batch.
     """
 
     system: System
@@ -132,11 +139,11 @@ class Task:
 
     @property
     def last(self) -> int:
-        """The number of samples after which an episode is cut off."""
+        """The number of samples after which an episode is truncated."""
         return max(1, round(self.duration / self.sample_time))
 
     def plant(self, parameters: Mapping[str, Array]) -> System:
-        """The system with parameters that were drawn."""
+        """The system with the drawn parameters."""
         try:
             return self.system.with_parameters(parameters)
         except LimberError as error:
@@ -146,7 +153,7 @@ class Task:
             ) from error
 
     def drawn(self, rng: np.random.Generator) -> tuple[Array, Array, Array, dict[str, Array]]:
-        """q, v, the goal and the parameters of a new episode, in this order of draws: parameters, then the start."""
+        """q, v, the goal and the parameters of a new episode; the parameters are drawn before the initial state."""
         parameters = {
             name: np.asarray(draw(rng), dtype=float) for name, draw in self.randomize.items()
         }
@@ -182,12 +189,12 @@ class Task:
         return q, v, goal, parameters
 
     def _rest(self) -> tuple[Array, Array]:
-        """Where episodes start unless the task says otherwise."""
+        """The initial state of episodes, unless the task defines another."""
         q = self.system.neutral()
         return assemble(self.system, q) if self.system.closures else q, np.zeros(self.system.nv)
 
     def _longest_step(self, ranges: Mapping[str, Array]) -> float:
-        """The longest step at which all plants are followed well, at most a sample."""
+        """The longest step that resolves all plants, at most a sample."""
         rng = np.random.default_rng(0)
         most, q = 1.0 / self.sample_time, self.system.neutral()
         for _ in range(TRIED if self.randomize or self.start is not None else 1):

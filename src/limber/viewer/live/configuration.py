@@ -15,7 +15,7 @@ OPEN = 4
 
 
 class Configuration:
-    """A folder with one folder a body."""
+    """A folder with one folder per body."""
 
     def __init__(self, view: View, unfolded: bool):
         self.view = view
@@ -43,7 +43,7 @@ class Configuration:
         self._sliders.append((slider, coordinate))
 
     def sync(self) -> None:
-        """Set the sliders to the configuration that is shown."""
+        """Set the sliders to the configuration shown."""
         q = self.view.q
         for slider, coordinate in self._sliders:
             value = min(max(coordinate.get(q), slider.min), slider.max)
@@ -52,7 +52,7 @@ class Configuration:
 
 
 def outward(low: float, high: float) -> tuple[float, float]:
-    """A range that holds another, whose ends have few digits."""
+    """A range that contains another and has rounded ends."""
     unit = 10.0 ** math.floor(math.log10(max(abs(low), abs(high)) / 20.0))
     digits = max(0, -round(math.log10(unit)))
     return (

@@ -1,4 +1,4 @@
-"""The numbers of a configuration that sliders move: angles, displacements, rotation vectors, modal coordinates."""
+"""The numbers of a configuration that sliders control: angles, displacements, rotation vectors, modal coordinates."""
 
 from __future__ import annotations
 

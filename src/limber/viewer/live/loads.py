@@ -1,4 +1,4 @@
-"""A load that one drags: a handle at a node pulls it by a spring, and the system gives way, in rest or in motion."""
+"""A load that you drag: a handle pulls a node by a spring, and the system yields, statically or in motion."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PIECE = 1.0 / 30.0
 
 
 class Loads:
-    """A folder that puts a handle on a node, and answers to it."""
+    """A folder that puts a handle on a node, and responds to it."""
 
     def __init__(self, view: View):
         self.view = view
@@ -64,7 +64,7 @@ class Loads:
 
     @property
     def node(self) -> Node:
-        """The body and the node that are pulled."""
+        """The body and the node being pulled."""
         return self._nodes[self._where.value]
 
     def pull(self) -> None:
@@ -91,7 +91,7 @@ class Loads:
         view.run(self._step)
 
     def drag(self, target: Array) -> None:
-        """Pull the node towards a place (3,), as the handle does."""
+        """Pull the node towards a point (3,), as the handle does."""
         with self.view._lock:
             self._target = np.asarray(target, dtype=float)
             if self._handle is not None and not np.allclose(self._handle.position, target):
@@ -100,7 +100,7 @@ class Loads:
             self.view.run(self._step)
 
     def let_go(self) -> None:
-        """Take the handle away: what stood still goes back, what moves goes on."""
+        """Remove the handle: a static system returns, a moving one continues."""
         if self._handle is None:
             return
         with self.view._lock:
@@ -115,7 +115,7 @@ class Loads:
             self.view.sync()
 
     def _fitting(self) -> float:
-        """A stiffness with which a pull of a fifth of the system's size shows."""
+        """A stiffness for which a pull over a fifth of the system's size has a visible effect."""
         s, size = self.view.system, self.view.scene.size
         weight = sum(body.mass for body in s.bodies.values())
         body, node = self.node
@@ -162,7 +162,7 @@ class Loads:
         return True
 
     def _move(self, seconds: float) -> bool:
-        """A piece of the motion, with the node pulled by a spring while there is a handle."""
+        """A piece of the motion, with a spring pulling the node while there is a handle."""
         view, s = self.view, self.view.system
         external: dict[Any, Any] | None = None
         if self._handle is not None:
@@ -193,13 +193,13 @@ class Loads:
 
 
 def _chosen(names: tuple[str, ...]) -> list[int]:
-    """The numbers of at most 40 nodes of a body, the first and the last among them."""
+    """The numbers of at most 40 nodes of a body, including the first and the last."""
     every = max(1, math.ceil(len(names) / 40))
     return sorted({*range(0, len(names), every), *([len(names) - 1] if names else [])})
 
 
 def _flexibility(J: Array, stiffness: list[Array]) -> float:
-    """How far a node moves per newton, m/N, if its modes alone give way: the largest over all directions."""
+    """The displacement of a node per newton, m/N, due to its modes alone: the largest over all directions."""
     if not stiffness or not J.size:
         return 0.0
     from scipy.linalg import block_diag  # noqa: PLC0415 (slow to import)
@@ -208,7 +208,7 @@ def _flexibility(J: Array, stiffness: list[Array]) -> float:
 
 
 def _rounded(value: float) -> float:
-    """A number of two digits."""
+    """A number rounded to two digits."""
     if not value > 0.0 or not math.isfinite(value):
         return 1.0
     digits = 1 - math.floor(math.log10(value))

@@ -1,4 +1,4 @@
-"""Natural modes in motion."""
+"""Animated natural modes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FIND = "press Find"
 
 
 class NaturalModes:
-    """A folder that finds the natural modes about what is shown, and plays one of them."""
+    """A folder that computes the natural modes about the configuration shown, and plays one of them."""
 
     def __init__(self, view: View):
         self.view = view
@@ -45,7 +45,7 @@ class NaturalModes:
         self._which.on_update(self._chosen)
 
     def find(self) -> bool:
-        """Find the modes about what is shown; False if there are none."""
+        """Compute the modes about the configuration shown; False if there are none."""
         view = self.view
         self.stop()
         held = list(view.system.layout) if self._held.value else []
@@ -74,7 +74,7 @@ class NaturalModes:
             self.play()
 
     def play(self) -> None:
-        """Swing in the mode that is chosen."""
+        """Animate the selected mode."""
         if self._found is None and not self.find():
             return
         found = self._found
@@ -97,7 +97,7 @@ class NaturalModes:
         view.run(step)
 
     def stop(self) -> None:
-        """Go back to where the mode swings about."""
+        """Return to the configuration about which the mode oscillates."""
         if not self.view.idle:
             self.view.stop()
             self.view.put(self._about)

@@ -1,4 +1,4 @@
-"""Results in motion: a time slider, play and pause, and the speed."""
+"""Playback of results: a time slider, play and pause, and the speed."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Playback:
 
 
 def _dense(rows: Result) -> tuple[np.ndarray, np.ndarray]:
-    """Times and configurations, close enough together to be played."""
+    """Times and configurations, dense enough for playback."""
     if len(rows) < 2:
         return rows.t, rows.q
     span = float(rows.t[-1] - rows.t[0])

@@ -1,7 +1,7 @@
-"""The bodies of a system in the scene of a viser server, and how they move from one configuration to the next.
+"""The bodies of a system in the scene of a viser server, and their motion from one configuration to the next.
 
-A body has a frame, and its surfaces hang on it in body axes.  A new configuration costs one message for each frame, and for
-each surface of a flexible body whose modes have changed; rigid surfaces are sent once.
+A body has a frame, to which its surfaces are attached in body axes. A new configuration needs one message for each
+frame, and one for each surface of a flexible body whose modes have changed; rigid surfaces are sent once.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class LiveScene:
         scene.add_frame("/axes", axes_length=0.07 * size, axes_radius=0.003 * size)
 
     def _aim(self) -> None:
-        """Put the cameras of browsers that come at a corner above everything."""
+        """Place the cameras of new browsers at a corner above everything."""
         middle = 0.5 * (self.low + self.high)
         camera = self.server.initial_camera
         camera.look_at = tuple(middle)
@@ -103,7 +103,7 @@ class LiveScene:
         camera.near, camera.far = 0.01 * self.size, 100.0 * self.size
 
     def show(self, q: Array, scale: float = 1.0) -> None:
-        """Move all bodies to a configuration (nq,), the deformation scaled."""
+        """Move all bodies to a configuration (nq,), with scaled deformation."""
         s = self.system
         frames = self._placer.frames(q, scale)
         with self.server.atomic():
@@ -142,7 +142,7 @@ class LiveScene:
         return np.array(lines, dtype=np.float32)
 
     def node(self, body: str, node: int | None, q: Array, scale: float = 1.0) -> Array:
-        """(3,): the place of a node, or of the frame of a body, as it is drawn."""
+        """(3,): the position of a node, or of the frame of a body, as drawn."""
         frame = self._placer.frames(q, scale)[body]
         return self._placer.node(frame, body, node, q, scale)[1]
 
@@ -156,7 +156,7 @@ class _Bending:
         self._matrix = shapes.translation.reshape(-1, shapes.modes).astype(np.float32)
 
     def bend(self, eta: Array) -> None:
-        """Move the points to where modal coordinates put them."""
+        """Move the points according to the modal coordinates."""
         if self.shapes.second is not None:
             self.mesh.vertices = self.shapes.places(eta).astype(np.float32)
             return

@@ -43,10 +43,10 @@ Activity = Callable[[float], bool]
 
 
 class View:
-    """A live view; `view` makes one.
+    """A live view, made by `view`.
 
-    `url` is its address.  `show(q)` moves the system, `close()` ends the view, and so does the end of a `with` block;
-    `wait()` blocks until Ctrl-C.  In a notebook, the object shows the view itself.
+    `url` is its address. `show(q)` moves the system. `close()` ends the view, and so does the end of a `with` block;
+    `wait()` blocks until Ctrl-C. In a notebook, the object displays the view itself.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class View:
 
     @property
     def q(self) -> Array:
-        """The configuration that is shown, (nq,)."""
+        """The configuration shown, (nq,)."""
         with self._lock:
             return self._q.copy()
 
@@ -106,7 +106,7 @@ class View:
         return self._ended.is_set()
 
     def show(self, q: ArrayLike) -> None:
-        """Show a configuration (nq,), and stop whatever is moving."""
+        """Show a configuration (nq,), and stop any motion."""
         batch, (states,) = vectors(self.system, q=(q, self.system.nq))
         if batch:
             raise ArgumentValueError(
@@ -117,7 +117,7 @@ class View:
         self.sync()
 
     def reset(self) -> None:
-        """Go back to the configuration at the start, and stop whatever is moving."""
+        """Return to the initial configuration, and stop any motion."""
         self.stop()
         self._loads.let_go()
         self.say("")
@@ -135,7 +135,7 @@ class View:
             self.close()
 
     def close(self) -> None:
-        """End the view: its address answers no more."""
+        """End the view; its address no longer responds."""
         if self._ended.is_set():
             return
         self._ended.set()
@@ -167,7 +167,7 @@ class View:
 
     @property
     def scale(self) -> float:
-        """The factor of the deformation."""
+        """The scale of the deformation."""
         return self._scale
 
     def put(self, q: Array) -> None:
@@ -177,7 +177,7 @@ class View:
             self._draw()
 
     def change(self, change: Callable[[Array], None], body: str) -> None:
-        """Change the configuration by a slider of a body; closed systems are closed again."""
+        """Change the configuration by a slider of a body; closed systems are assembled again."""
         with self._lock:
             q = self._q.copy()
             change(q)
@@ -192,22 +192,22 @@ class View:
             self.put(q)
 
     def run(self, activity: Activity) -> None:
-        """Let something move the system from now on."""
+        """Start an activity that moves the system."""
         with self._lock:
             self._activity = activity
 
     def stop(self) -> None:
-        """Stop whatever is moving the system."""
+        """Stop any activity that moves the system."""
         with self._lock:
             self._activity = None
 
     @property
     def idle(self) -> bool:
-        """Whether nothing moves the system."""
+        """Whether no activity moves the system."""
         return self._activity is None
 
     def sync(self) -> None:
-        """Set the sliders to what is shown."""
+        """Set the sliders to the configuration shown."""
         self._configuration.sync()
 
     def say(self, words: str) -> None:
@@ -225,7 +225,7 @@ class View:
         self._scene.show(self._q, self._scale)
 
     def _work(self) -> None:
-        """Move the system, RATE times a second, until the end."""
+        """Move the system, RATE times per second, until the end."""
         last = time.perf_counter()
         while not self._ended.is_set():
             now = time.perf_counter()
@@ -258,20 +258,20 @@ def view(
     scale: float = 1.0,
     open_browser: bool = False,
 ) -> View:
-    """Show a system or a result live in a browser, and return a handle; needs the extra `view` (viser).
+    """Show a system or a result live in a browser, and return a handle. Needs the extra `view` (viser).
 
-    The page has sliders for every joint and mode, natural modes in motion, a load that one drags at a node, and, of a
+    The page has sliders for every joint and mode, animated natural modes, a load that you drag at a node, and, for a
     result, its motion with a time slider.
 
     Parameters
     ----------
     subject : a System, an Assembly, a Result, or the path of a model file (YAML, URDF, SDF, MJCF) or a result (.h5).
-    q : the configuration (nq,) at the start; the neutral one unless given, or the first of a result.  That of a closed
-        system is closed from there (`lb.assemble`).
-    port : of the address; the next one that is free if it is taken.
-    host : "127.0.0.1" for browsers of this machine, "0.0.0.0" for all that reach it.
-    scale : of the deformation at first; the page has a slider for it.
-    open_browser : True to open the page in the browser of this machine.
+    q : the initial configuration (nq,); by default the neutral one, or the first of a result. For a closed system it is
+        the initial guess for `lb.assemble`.
+    port : of the address; the next free one if it is in use.
+    host : "127.0.0.1" for browsers on this machine, "0.0.0.0" for all that can reach it.
+    scale : the initial scale of the deformation; the page has a slider for it.
+    open_browser : True to open the page in the browser on this machine.
     """
     system, result = _subject(subject)
     if not isinstance(host, str) or not host:
@@ -313,7 +313,7 @@ def _subject(given: Any) -> tuple[System, Result | None]:
 
 
 def _quiet() -> redirect_stdout:
-    """For the time of a `with` block: what viser says of its start and end is left out."""
+    """Suppress the messages of viser about its start and end within a `with` block."""
     return redirect_stdout(io.StringIO())
 
 
