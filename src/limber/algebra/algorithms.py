@@ -1,8 +1,8 @@
-"""Forward dynamics as the sources write it, over the operators.
+"""Forward dynamics as in the sources, over the operators.
 
 Each function takes the operators at a state, the generalized forces T (minus the `joint_force` of the
-operators) and the force b (minus external forces, if there are any), and returns the accelerations vdot.  All of
-them give the same answer; the compiled kernels are the fast ones.
+operators) and the force b (minus any external forces), and returns the accelerations vdot.  All of
+them give the same result; the compiled kernels are the fast ones.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Forward dynamics of closed systems over the operators, as the framework paper has it.
+"""Forward dynamics of closed systems over the operators, as in the framework paper.
 
 Steps (A) to (F) of Rodriguez, Jain & Kreutz-Delgado, Sec. 3.  The tree holds their primary and secondary system side by
-side, so that the sums over the two in (D) are products here.  Relations of joint coordinates, which the paper does not
-have, are rows C on the speeds beside A J.
+side, so the sums over the two in (D) are products here.  Relations of joint coordinates, which the paper does not
+have, are rows C on the speeds in addition to A J.
 """
 
 from __future__ import annotations

@@ -71,8 +71,11 @@ class EndOperators:
 
     @cached_property
     def Lambda_recursive(self) -> Matrix:
-        """Lambda as a matrix, by the recursion (A.5): for each pair of ends, the Upsilon of the body where their ways
-        to the base meet, carried outward by psi; zero where they meet at the world.  It has an inverse."""
+        """Lambda as a matrix, by the recursion (A.5).
+
+        For each pair of ends it is the Upsilon of the body where their paths to the base meet, carried outward by psi,
+        or zero if they meet at the world.  It has an inverse.
+        """
         ops, n = self.ops, len(self.ends)
         ways = [self._way(e) for e in range(n)]
         L = np.zeros((6 * n, 6 * n))
@@ -97,13 +100,13 @@ class EndOperators:
 
 
 class ClosureOperators(EndOperators):
-    """Operators of the closures of a system; the ends are those of its cut joints, and all is that of EndOperators too.
+    """Operators of the closures of a system, in addition to those of EndOperators for the ends of its cut joints.
 
     A : from velocities of the ends to those of the closure rows, so that A J v = 0 (2.16).
     C : the rows of relations, on the speeds; zero rows for cut joints.
     rows : A J + C, or A J if there are no relations: the closure Jacobian.
-    U : what the closures demand of the accelerations at the speeds v, rows vdot = U (2.16).
-    admittance : A Lambda A^T, with C if there are relations: a matrix whose `inv()` is a pseudo-inverse where
+    U : the right-hand side of the closures for the accelerations at the speeds v, rows vdot = U (2.16).
+    admittance : A Lambda A^T, with C if there are relations: a matrix whose `inv()` is a pseudo-inverse if
         rows depend on each other.
     b : D^{-1/2} H psi B A^T, whose square b^T b is the admittance; (3.13) as printed leaves out D^{-1/2}.
     inverse : M^{-1} of the mechanism, W^T D^{-T/2} (I - b (A Lambda A^T)^{-1} b^T) D^{-1/2} W (3.13).
@@ -125,7 +128,7 @@ class ClosureOperators(EndOperators):
 
     @cached_property
     def A(self) -> Matrix:
-        """The closure rows at the ends: what each row exerts there, transposed (2.16)."""
+        """The closure rows at the ends, the transpose of the wrench that each row exerts there (2.16)."""
         system, q = self.ops.system, self.ops.geometry
         wrenches = evaluated(system, "wrenches", (q, np.eye(system.rows)))
         order = list(system.closure_rows)
@@ -170,7 +173,7 @@ class ClosureOperators(EndOperators):
 
     @cached_property
     def U(self) -> Array:
-        """What the closures demand of the accelerations: rows vdot = U (2.16)."""
+        """The right-hand side of the closures for the accelerations: rows vdot = U (2.16)."""
         ops = self.ops
         return -evaluated(ops.system, "row_accelerations", (ops.q, ops.v, np.zeros(ops.system.nv)))
 

@@ -1,7 +1,7 @@
 """The operator identities of the sources, each as two expressions to compare.
 
 The armature J_a of the joints adds to D and to the mass operator.  With it P_plus H^T = G J_a, which is zero
-only without, so that (a.47) and (66), where P_plus stands as tau_bar P tau_bar^T, have a term in J_a where some
+only without armature.  So (a.47) and (66), which write P_plus as tau_bar P tau_bar^T, have a term in J_a if some
 joint has an armature.
 
 Keys name source and equation: "report" is Rodriguez & Kreutz (Appendix A), "patent" Jain & Rodriguez,
@@ -217,7 +217,7 @@ def _terms(side: Operator) -> tuple[Operator, ...]:
 
 
 class Residuals(dict[str, float]):
-    """{source (equation): relative residual}; `formulas` has the equations, and printing shows all side by side."""
+    """{source (equation): relative residual}; `formulas` has the equations, and printing shows them side by side."""
 
     def __init__(self, residuals: Mapping[str, float], formulas: Mapping[str, str]):
         super().__init__(residuals)
@@ -238,8 +238,9 @@ class Residuals(dict[str, float]):
 def verify_identities(system: System, q: ArrayLike, *, ends: Ends | None = None) -> Residuals:
     """Check every operator identity of the sources on a system: {source (equation): relative residual}.
 
-    Each side is applied to random vectors by its sweeps; nothing dense is formed but what small matrices ends and closures
-    have.  `formulas` of the result holds the equations.  The result prints as a table of keys, residuals and formulas.
+    Each side is applied to random vectors by its sweeps; no dense matrix is formed, except the small matrices of ends
+    and closures.  `formulas` of the result holds the equations.  The result prints as a table of keys, residuals and
+    formulas.
 
     ends : ("body", node), or a list of them, for the equations of ends; by default up to three tips.
     """

@@ -1,4 +1,4 @@
-"""The operators that expressions are made of; each is applied by one compiled pass."""
+"""The operators of which expressions are made; each is applied by one compiled pass."""
 
 from __future__ import annotations
 

@@ -19,8 +19,8 @@ MEMORYLESS, CAUSAL, ANTICAUSAL, FULL = "memoryless", "causal", "anticausal", "fu
 class Operator(ABC):
     """A linear map between stacked spaces: `@`, `+`, `-`, scalar `*`, `.T`, `.inv()`, `**`.
 
-    Applied to a stacked vector, or to a matrix of such columns, it runs its sweeps; nothing dense is
-    formed unless `.dense()` asks for it.  `structure` is the direction in which it carries information:
+    Applied to a stacked vector, or to a matrix of such columns, it runs its sweeps; no dense matrix is formed
+    except by `.dense()`.  `structure` is the direction in which it carries information:
     memoryless (block diagonal), causal (tip to base), anticausal (base to tip) or full.  It is immutable.
     """
 
@@ -31,7 +31,7 @@ class Operator(ABC):
     # --- what every kind defines ------------------------------------------------------------------
     @abstractmethod
     def apply(self, x: Array) -> Array:
-        """The operator times a contiguous vector (domain.size,) or matrix (domain.size, columns)."""
+        """Return the operator times a contiguous vector (domain.size,) or matrix (domain.size, columns)."""
 
     @property
     @abstractmethod
@@ -47,13 +47,13 @@ class Operator(ABC):
         return Inverse(self)
 
     def simplify(self) -> Operator:
-        """This expression rewritten by the operator identities of the sources."""
+        """Rewrite this expression by the operator identities of the sources."""
         from limber.algebra.simplify import simplify  # noqa: PLC0415 (it imports this module)
 
         return simplify(self)
 
     def plan(self):
-        """The passes that applying this expression takes, as written and simplified, with their operation counts."""
+        """The passes needed to apply this expression, as written and simplified, with their operation counts."""
         from limber.algebra.plan import plan  # noqa: PLC0415 (it imports this module)
 
         return plan(self)
@@ -107,7 +107,7 @@ class Operator(ABC):
         return self.apply(np.eye(self.domain.size))
 
     def block(self, i: int | str, j: int | str) -> Array:
-        """Block (i, j), by number or by name of the bodies."""
+        """Return block (i, j), by number or by the names of the bodies."""
         rows, columns = self.codomain.part(i), self.domain.part(j)
         x = np.zeros((self.domain.size, columns.stop - columns.start))
         x[columns] = np.eye(columns.stop - columns.start)

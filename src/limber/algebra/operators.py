@@ -41,9 +41,9 @@ def operators(
     *,
     ends: Ends | None = None,
 ) -> Operators:
-    """The spatial operators of `system` at (q, v, vdot), v and vdot zero if left out.
+    """The spatial operators of `system` at (q, v, vdot); v and vdot are zero by default.
 
-    The result is a namespace of lazy operators and stacked vectors, see `Operators`.  Only the vectors alpha
+    The result is a namespace of lazy operators and stacked vectors; see `Operators`.  Only the vectors alpha
     and f depend on vdot.  The operators of a closed system are those of its tree; `loops` has those of its closures.
 
     ends : ("body", node), or a list of them, for `ends` of the result.
@@ -67,17 +67,17 @@ def operators(
 class Operators(Frozen):
     """Spatial operators at one state.  The namespace is immutable; each operator is made when it is first used.
 
-    Spaces: `bodies` (m + 6 numbers a body, modes first), `speeds` (the layout of v), `parents` (for each
+    Spaces: `bodies` (m + 6 numbers per body, modes first), `speeds` (the layout of v), `parents` (for each
     body a vector of its parent; 6 on the world).
 
-    H, phi, M are the patent's script H, capital Phi and M_m, rotations included; E_phi, R, P, D, G, K,
-    tau, tau_bar, E_psi, psi are as in the patent.  S, L, Delta_phi, Delta_psi and Phi = phi S, Psi = psi S are the
-    report's, S with identities at (parent, child).  A is the patent's A, with Delta_phi = A B_hinge.
-    Upsilon, Omega and, of a set of ends, B, J, Lambda are the framework paper's: `at(ends)` has them, and B(ends), J(ends),
-    Lambda(ends) are short for it.  `loops` has its A, B, J, Lambda of the closures of a closed system.  a, b, V, alpha, f are
-    stacked vectors; `a` includes gravity at the bodies on the world, `b` includes K eta + D eta_dot.
-    `armature` is J_a, the contribution of the rotors of the joints to the mass operator,
-    `mass` = H phi M phi^T H^T + J_a; `joint_force` holds the forces of springs, dampers, friction and stops.
+    H, phi, M are the patent's script H, capital Phi and M_m, including rotations; E_phi, R, P, D, G, K, tau, tau_bar,
+    E_psi, psi are as in the patent.  S, L, Delta_phi, Delta_psi and Phi = phi S, Psi = psi S are those of the report; S
+    has identities at (parent, child).  A is the patent's A, with Delta_phi = A B_hinge.  Upsilon, Omega and, for a set
+    of ends, B, J, Lambda are those of the framework paper: `at(ends)` has them, and B(ends), J(ends), Lambda(ends) are
+    shorthand for it.  `loops` has its A, B, J, Lambda of the closures of a closed system.  a, b, V, alpha, f are
+    stacked vectors; `a` includes gravity at the bodies on the world, `b` includes K eta + D eta_dot.  `armature` is
+    J_a, the contribution of the joint rotors to the mass operator, `mass` = H phi M phi^T H^T + J_a; `joint_force`
+    holds the forces of springs, dampers, friction and stops.
     """
 
     def __init__(self, system: System, q: Array, v: Array, vdot: Array, ends: Ends | None = None):
@@ -163,7 +163,7 @@ class Operators(Frozen):
 
     @cached_property
     def armature(self) -> Operator:
-        """J_a, the armatures of the joints: diagonal, zero for modes; the zero operator if no joint has any."""
+        """J_a, the armatures of the joints: diagonal, zero for modes; the zero operator if no joint has an armature."""
         if not any(block.any() for block in self._rotors):
             return Zero(self.speeds, self.speeds)
         return BlockDiagonal.from_blocks("J_a", self.speeds, self.speeds, self._rotors)
@@ -273,7 +273,7 @@ class Operators(Frozen):
 
     @cached_property
     def ends(self) -> EndOperators:
-        """B, J and Lambda of the ends that `operators` was given."""
+        """B, J and Lambda of the ends that were passed to `operators`."""
         if self._ends is None:
             raise ArgumentValueError(
                 'these operators were made without ends: use operators(..., ends=[("link", "tip")]), or `at(ends)`.'
@@ -282,7 +282,7 @@ class Operators(Frozen):
 
     @cached_property
     def loops(self) -> ClosureOperators:
-        """A, B, J, Lambda of the closures of the system, and the inverse that they leave."""
+        """A, B, J, Lambda of the closures of the system, and the constrained inverse."""
         if not self.system.closures:
             raise ArgumentValueError(
                 f"the system {self.system.name!r} has no closures. Close a loop with Assembly.close(...) before build()."
@@ -299,7 +299,7 @@ class Operators(Frozen):
         return undeformed(self.system, self.q) if self.system.fidelity == "ruthless" else self.q
 
     def frame_node(self, name: str) -> int | None:
-        """The node whose frame the blocks of a body refer to; None for the body frame."""
+        """The node whose frame the blocks of a body refer to; None is the body frame."""
         item = self.system.attachments[name]
         held = self.system.fidelity == "ruthless" or not item.body.modes
         return item.inboard if held else None
@@ -384,7 +384,7 @@ class Operators(Frozen):
     def diagonal(
         self, name: str, function: Callable[[str], ArrayLike], rows: Space, columns: Space
     ) -> BlockDiagonal:
-        """A block-diagonal operator of your own: `function(body name)` gives its block."""
+        """Make a block-diagonal operator of your own: `function(body name)` returns its block."""
         blocks = [
             numbers(f"{name}: the block of {body!r}", function(body), "(rows, columns)")
             for body in self.bodies.labels

@@ -23,7 +23,7 @@ from limber.notebook import as_text
 
 @dataclass(frozen=True)
 class Step:
-    """One pass over the bodies: which operator, which way, and its multiplications and additions."""
+    """One pass over the bodies: its operator, its direction, and its multiplications and additions."""
 
     operator: str
     direction: str  # "in place", "tip to base" or "base to tip"

@@ -1,4 +1,4 @@
-"""The stacked vectors that spatial operators act between."""
+"""The spaces of stacked vectors between which spatial operators act."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Space:
         self.family: Operators | None = None  # the operators that act on it
 
     def index(self, block: int | str) -> int:
-        """The number of a block, given by number or by the name of its body."""
+        """Return the number of a block, given by number or by the name of its body."""
         if block in self.labels:
             return self.labels.index(block)
         number = integer(block)
@@ -39,7 +39,7 @@ class Space:
         )
 
     def part(self, block: int | str) -> slice:
-        """Where a block lies in a stacked vector."""
+        """Return the slice of a block in a stacked vector."""
         k = self.index(block)
         return slice(int(self.starts[k]), int(self.starts[k] + self.sizes[k]))
 

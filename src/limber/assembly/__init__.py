@@ -1,4 +1,4 @@
-"""Assemblies, and the systems they build."""
+"""Assemblies and the systems that they build."""
 
 from limber.assembly.assembly import Assembly
 from limber.assembly.system import System

@@ -1,10 +1,10 @@
 """Modal coordinates in which few modes move the loaded nodes of a body.
 
-The articulated sweep may eliminate the modes of a body in any coordinates zeta, eta = B zeta; this changes
-nothing for the joints and the children.  With S the shapes of the loaded nodes (rows: rotation and
-translation of each), B is chosen so that S B has reduced column echelon form.  S B then has as many unit
-entries and zeros as the modes allow, and most of the modes beyond the rank of S do not move the nodes at
-all.  A child therefore loads few modes, each through few numbers.
+The articulated sweep may eliminate the modes of a body in any coordinates zeta, eta = B zeta; this does not affect the
+joints and the children.  Let S be the shapes of the loaded nodes (rows: rotation and translation of each).  B is chosen
+so that S B has reduced column echelon form.  S B then has as many unit entries and zeros as the modes allow, and most
+of the modes beyond the rank of S do not move the nodes at all.  A child therefore loads few modes, each through few
+numbers.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FEW = 6
 
 
 def aligning_basis(S: Array, G: Array) -> tuple[Array, Array] | None:
-    """(B, S B) as the head of this file defines them, or None if there is no such basis or it does not pay.
+    """(B, S B) as defined in the module docstring, or None if there is no such basis or it is not worthwhile.
 
     S has a row per motion and a column per mode, G is the modal mass matrix.
     """

@@ -1,4 +1,4 @@
-"""The description of a system: bodies, joints and where they sit."""
+"""The description of a system: bodies, joints, and where they attach."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ from limber.errors import ArgumentTypeError, ArgumentValueError, ModelError
 from limber.joints import CompoundJoint, Joint
 from limber.shapes import Shape
 
-#: The default of `build()`, which stands for the fidelity of the assembly.
+#: The default of `build()`: the fidelity of the assembly.
 OWN = "the assembly's own"
 
 
 class Assembly:
-    """A system under construction; `build()` makes it a `System`.
+    """A system under construction; `build()` turns it into a `System`.
 
     Parameters
     ----------
-    name : for messages and files.
+    name : name of the system, for messages and files.
     gravity : acceleration of gravity in world axes, m/s^2.
     fidelity : the fidelity that `build()` uses by default, "full" or "ruthless".
     """
@@ -80,12 +80,12 @@ class Assembly:
 
     @property
     def attachments(self) -> Mapping[str, Attachment]:
-        """The attachments by body name, in order."""
+        """The attachments by body name, in the order in which they were attached."""
         return MappingProxyType(self._attachments)
 
     @property
     def closures(self) -> Mapping[str, Closure | Relation]:
-        """What closes loops, by name, in order."""
+        """The closures (cut joints and relations) by name, in the order in which they were added."""
         return MappingProxyType(self._closures)
 
     def attach(
@@ -105,19 +105,22 @@ class Assembly:
 
         Parameters
         ----------
-        name : of the new body; unique.
-        to, at : the parent ("world" or a body attached before) and its node (name or number); without
-            `at` the joint sits on the parent's body frame.
-        offset, rotation : fixed transform from that (deforming) node frame to the joint's inboard
-            frame; offset in node axes, the columns of rotation are the joint axes in node axes.
-        inboard : node of `body` whose (deforming) frame is the joint's outboard frame; by default the
-            body frame is.
-        joint_name : a name of the joint besides that of the body, or one for each part of a CompoundJoint ("" for a
-            part without a name); `System.layout` and `System.joints` take it, and so do arguments that name joints.
-        shapes : what pictures show of the body, as lb.shapes.Box((1.0, 0.2, 0.1)), or several; they change nothing in the
-            dynamics.  Without shapes a body is drawn by its nodes, or by its finite elements.
+        name : unique name of the new body.
+        body : a `RigidBody`, a `FlexibleBody` or a `beam`.
+        joint : the joint between the parent and the body.
+        to, at : the parent ("world" or a body that is already attached) and its node (name or number).  Without `at`,
+            the joint is at the body frame of the parent.
+        offset, rotation : fixed transform from that node frame, which moves with the deformation, to the inboard frame
+            of the joint.  The offset is in node axes; the columns of the rotation are the joint axes in node axes.
+        inboard : the node of `body` whose frame, which moves with the deformation, is the outboard frame of the joint.
+            By default this is the body frame.
+        joint_name : a name for the joint in addition to that of the body, or one name for each part of a CompoundJoint
+            ("" for a part without a name).  `System.layout` and `System.joints` accept it, and so do arguments that
+            name joints.
+        shapes : one or several shapes that pictures show for the body, such as lb.shapes.Box((1.0, 0.2, 0.1)).  They do
+            not affect the dynamics.  Without shapes, pictures show the nodes of the body or its finite elements.
 
-        Numbers may be SymPy expressions, and joints those of `lb.symbolic`; such an assembly is for
+        Numbers may be SymPy expressions, and joints may be those of `lb.symbolic`; such an assembly is for
         `lb.symbolic.equations`.
         """
         if not isinstance(name, str) or not name:
@@ -168,7 +171,7 @@ class Assembly:
     def _joint_names(
         self, body: str, joint: Joint, given: str | Sequence[str] | None
     ) -> tuple[str, ...]:
-        """The names of a joint or of its parts, checked."""
+        """Return the checked names of a joint or of its parts."""
         names = (given,) if isinstance(given, str) else tuple(given or ())
         parts = len(joint.joints) if isinstance(joint, CompoundJoint) else 1
         if not all(isinstance(name, str) for name in names) or len(names) not in (0, 1, parts):
@@ -184,7 +187,7 @@ class Assembly:
         return names
 
     def with_joint(self, name: str, joint: Joint) -> Assembly:
-        """A copy in which a body has another joint with as many speeds; closures stay as they are."""
+        """Return a copy in which a body has another joint with as many speeds; the closures are unchanged."""
         if name not in self._attachments:
             raise ArgumentValueError(
                 f"name={shown(name)} is not a body of {self.name!r}; it has: {listed(self._attachments)}."
@@ -202,13 +205,14 @@ class Assembly:
     def with_body_before(
         self, name: str, inserted: str, body: Body, joint: Joint, own: Joint
     ) -> Assembly:
-        """A copy in which another body is between a body and its parent; closures stay as they are.
+        """Return a copy with another body inserted between a body and its parent; the closures are unchanged.
 
         Parameters
         ----------
-        name : the body.
-        inserted, body, joint : the other body by its name; its joint sits where that of `name` did, and takes over its names.
-        own : the joint from the frame of the other body to `name`.
+        name : the existing body.
+        inserted, body, joint : the name of the inserted body, the body itself and its joint.  The joint replaces that
+            of `name` at the same place and takes over its names.
+        own : the new joint of `name`, from the frame of the inserted body.
         """
         if name not in self._attachments:
             raise ArgumentValueError(
@@ -254,11 +258,13 @@ class Assembly:
         Parameters
         ----------
         end_a, end_b : ("body", node), where the node None is the body frame, or ("world", (x, y, z)).
-        joint : any joint without physics.  It has no coordinates in q: what it does not allow is constrained.
-        name : for messages, files and results; closure1, closure2, ... by default.
-        offset, rotation : fixed transform from the (deforming) node frame of end a to the joint's inboard frame: offset
-            in node axes, the columns of rotation are the joint axes in node axes.  World ends have world axes.
-        offset_b, rotation_b : the same from the node of end b to the joint's outboard frame.
+        joint : any joint without physics.  It has no coordinates in q; the motions that it does not allow are
+            constrained.
+        name : name of the closure, for messages, files and results; closure1, closure2, ... by default.
+        offset, rotation : fixed transform from the node frame of end a, which moves with the deformation, to the
+            inboard frame of the joint.  The offset is in node axes; the columns of the rotation are the joint axes in
+            node axes.  Ends on the world have world axes.
+        offset_b, rotation_b : the same from the node frame of end b to the outboard frame of the joint.
         """
         name = self._closure_name(name, "closure")
         places = offset, rotation, offset_b, rotation_b
@@ -266,10 +272,17 @@ class Assembly:
         return self
 
     def relate(self, terms: Mapping, value: float = 0.0, name: str | None = None) -> Assembly:
-        """Relate joint coordinates linearly, sum of coefficient * theta = `value`, and return the assembly.
+        """Impose a linear relation between joint coordinates, and return the assembly.
 
-        terms : maps joints to coefficients.  A joint is the name of its body, or (name, index of the coordinate) if it
-            has several, or its own name (`joint_name` of `attach`).  {"pinion": 0.1, "rack": -1.0} is a rack that moves 0.1 m for each radian.
+        The sum of coefficient * theta equals `value`.
+
+        Parameters
+        ----------
+        terms : the coefficients by joint.  A joint is given by the name of its body, by (name, index of the coordinate)
+            if it has several coordinates, or by its own name (`joint_name` of `attach`).  {"pinion": 0.1, "rack": -1.0}
+            is a rack that moves 0.1 m for each radian.
+        value : the value of the sum.
+        name : name of the relation, for messages, files and results; relation1, relation2, ... by default.
         """
         name = self._closure_name(name, "relation")
         if isinstance(terms, Mapping):
@@ -294,7 +307,8 @@ class Assembly:
     ) -> Assembly:
         """Gear one joint to another, theta_driven = ratio * theta_driver + offset, and return the assembly.
 
-        Joints are named as in `relate`.  A ratio of 1 makes them move alike; URDF's `mimic` is the same.
+        Joints are named as in `relate`.  With a ratio of 1 and no offset, both coordinates are equal.  `mimic` in URDF
+        is the same relation.
         """
         name = self._closure_name(name, "relation")
         wheel, motor = (
@@ -325,7 +339,7 @@ class Assembly:
         return part.body
 
     def _coordinate(self, joint):
-        """A joint as `relation` takes it: by its body, where it is named by a name of its own."""
+        """Return a joint in the form of `relation`: by its body, even if it is given by its own name."""
         part = (
             joint_parts(self._attachments.values()).get(joint) if isinstance(joint, str) else None
         )
@@ -342,7 +356,7 @@ class Assembly:
         return {name: item.joint for name, item in self._attachments.items()}
 
     def _closure_name(self, name: str | None, kind: str) -> str:
-        """A name for the next closure, checked."""
+        """Return a checked name for the next closure."""
         if name is None:
             count = 1
             while f"{kind}{count}" in self._closures:
@@ -357,11 +371,11 @@ class Assembly:
         return name
 
     def build(self, fidelity: str = OWN) -> System:
-        """The immutable System, at the fidelity of the assembly unless one is given.
+        """Build the immutable System, at the fidelity of the assembly unless `fidelity` is given.
 
         fidelity="full", the default of an assembly, keeps all terms that depend on the deformation.  "ruthless" drops
         them from the mass, the Coriolis terms and the geometry of the dynamics (Jain & Rodriguez, Appendix B), which
-        is faster and right for slow motion.
+        is faster and accurate for slow motion.
         """
         fidelity = self.fidelity if fidelity is OWN else _fidelity(fidelity)
         if not self._attachments:
@@ -382,10 +396,10 @@ class Assembly:
         )
 
     def rigid(self) -> Assembly:
-        """The same assembly with all modes removed: its bodies undeformed, and rigid.
+        """Return the same assembly with all modes removed, so that its bodies are undeformed and rigid.
 
-        Names, masses, nodes, joints and places stay, so q and v of the rigid system hold, body by body, the joint
-        parts of those of the flexible one.  Closures stay as they are.
+        Names, masses, nodes, joints and places are unchanged, so for each body q and v of the rigid system contain the
+        joint parts of those of the flexible system.  The closures are unchanged.
         """
         made = Assembly(self.name, self.gravity, self.fidelity)
         for name, item in self._attachments.items():
@@ -420,7 +434,7 @@ def _listed(symbols) -> str:
 
 
 def _refuse_symbols(item: Attachment) -> None:
-    """Refuse an attachment that can only be used in symbolic equations."""
+    """Reject an attachment that can only be used in symbolic equations."""
     unknown = free_symbols(item.body, item.offset, item.rotation)
     if unknown:
         raise ModelError(f"body {item.name!r} has the symbols {_listed(unknown)}: {_NUMBERS}")
@@ -438,5 +452,5 @@ def _refuse_symbols(item: Attachment) -> None:
 
 
 def _names(body, argument: str, node: str | int, owner: str) -> int:
-    """The number of a node of `body`, checked."""
+    """Return the checked number of a node of `body`."""
     return body.node_set.index(argument, node, f"body {owner!r}")

@@ -1,4 +1,4 @@
-"""Bounds that depend on the numbers of a packed tree: how far its bodies reach, and what its modes carry."""
+"""Bounds that depend on the numbers of a packed tree: how far its bodies extend, and what its modes carry."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def load_bound(topo: np.ndarray, const: Array, joints: Sequence[Joint]) -> float
 
 
 def _carried(topo: np.ndarray, const: Array, joints: Sequence[Joint]) -> Array:
-    """For each body, bounds of the inertia about its joint and of the mass of everything it carries, itself included.
+    """For each body, bounds of the inertia about its joint and of the mass of everything it carries, including itself.
 
     They hold in every configuration, because every mass is assumed as far from the joint as it can be.
     """
@@ -79,5 +79,5 @@ def _offset(topo: np.ndarray, const: Array, k: int) -> Array:
 
 
 def _travel(joint: Joint) -> float:
-    """The displacement that is assumed of a joint: one metre if it can slide, else zero."""
+    """The assumed displacement of a joint: one metre if it can slide, otherwise zero."""
     return 1.0 if any(np.any(group.H[3:]) for group in joint.groups) else 0.0

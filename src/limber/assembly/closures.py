@@ -1,4 +1,4 @@
-"""What closes a loop: cut joints between two ends, and linear relations between joint coordinates."""
+"""Closures of loops: cut joints between two ends, and linear relations between joint coordinates."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ END = '("body", node) or ("world", (x, y, z))'
 
 @dataclass(frozen=True, eq=False)
 class End:
-    """A frame fixed in a (deforming) node of a body, or in the world.
+    """A frame fixed to a node of a body, which moves with the deformation, or to the world.
 
-    offset, rotation : from the node frame to this frame; offset in node axes, the columns of rotation are the axes of
-        the frame in node axes.  In the world, offset is the position of the frame.
+    offset, rotation : from the node frame to this frame; the offset is in node axes, and the columns of the rotation
+        are the axes of the frame in node axes.  On the world, the offset is the position of the frame.
     """
 
     body: str  # "world" or the name of a body
@@ -44,11 +44,11 @@ class End:
 
 @dataclass(frozen=True, eq=False)
 class Closure:
-    """A cut joint, which runs from frame a to frame b.
+    """A cut joint that runs from frame a to frame b.
 
     left_out : rows that it does not constrain, by their numbers in `cut_joints.CutJoint`; generated code leaves out
-        superfluous ones.  Of a joint whose rows change, they are numbers of unit twists in the axes of end b.
-    start : coordinates from which those of a joint whose rows change are sought; () means near its neutral position.
+        redundant ones.  For a joint whose rows change, they are numbers of unit twists in the axes of end b.
+    start : initial guess for the coordinates of a joint whose rows change; () means near its neutral position.
     """
 
     name: str
@@ -61,7 +61,7 @@ class Closure:
 
 @dataclass(frozen=True, eq=False)
 class Probe(Closure):
-    """An end b whose six velocities the kernels of operational space watch; nothing is closed there.
+    """An end b whose six velocities the kernels of operational space observe; nothing is closed there.
 
     It is a closure from the world by a `Fixed` joint whose rows are not eliminated.  Probes come after all closures.
     """
@@ -69,7 +69,7 @@ class Probe(Closure):
 
 @dataclass(frozen=True, eq=False)
 class Relation:
-    """A linear relation of joint coordinates, sum of coefficient * theta = value; of their speeds, = 0.
+    """A linear relation of joint coordinates, sum of coefficient * theta = value; for their speeds the sum is 0.
 
     terms : (body, index of the coordinate in its joint) -> coefficient.
     """

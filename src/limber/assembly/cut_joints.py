@@ -3,7 +3,7 @@
 The motions of most joints form a group: the span of the joint map is the same in every position.  Such a joint allows
 no rotation, rotation about one axis, or all rotations about a point; displacements in a set of directions; or a screw.
 Its rows are constant in the axes of its outboard frame once both of its frames are moved to the axis or the point.
-Other joints, whose map changes with their coordinates, are left to the kernels (`kernels.cut_joint`).
+The kernels handle other joints, whose map changes with their coordinates (`kernels.cut_joint`).
 """
 
 from __future__ import annotations
@@ -27,12 +27,13 @@ class CutJoint:
     """A cut joint as closure rows.
 
     kind : LOCKED, AXIAL, BALL, CROSSED or COMPOUND.
-    rows : (n, 6), unit rows [rotation, displacement] in the axes of the outboard frame; zero where they change.
-    shift : (3,) by which both frames are to be moved, in joint axes.
+    rows : (n, 6), unit rows [rotation, displacement] in the axes of the outboard frame; zero if they change.
+    shift : (3,) displacement to apply to both frames, in joint axes.
     axis : AXIAL: the axis (3,).  CROSSED: the axis of the inboard frame, that of the outboard frame, and their cosine.
-    pitch : displacement along the axis per radian if the last row is that of a screw, else None.
+    pitch : displacement along the axis per radian if the last row is that of a screw, otherwise None.
     joint : COMPOUND: the joint.
-    free : (s, 6) COMPOUND: unit twists in the axes of the outboard frame that are free besides those of the joint.
+    free : (s, 6) COMPOUND: unit twists in the axes of the outboard frame that are free in addition to those of the
+        joint.
     """
 
     kind: int
@@ -111,7 +112,7 @@ def reach_is_left_out(joint: Joint) -> bool:
 
 
 def _axial(span: Array, axis: Array, sliding: Array) -> CutJoint:
-    """A joint that turns about one axis and slides along the columns of `sliding`."""
+    """A joint that rotates about one axis and slides along the columns of `sliding`."""
     axis = axis * np.sign(axis[np.argmax(np.abs(axis))])
     t = span[3:] @ np.linalg.lstsq(span[:3], axis, rcond=None)[0]
     t = t - sliding @ (sliding.T @ t)
@@ -128,7 +129,7 @@ def _axial(span: Array, axis: Array, sliding: Array) -> CutJoint:
 
 
 def _ball(span: Array) -> CutJoint:
-    """A joint that turns about all axes through a point."""
+    """A joint that rotates about all axes through a point."""
     velocity = span[3:] @ np.linalg.inv(span[:3])  # c x e_i by columns
     shift = 0.5 * np.array(
         [velocity[2, 1] - velocity[1, 2], velocity[0, 2] - velocity[2, 0], velocity[1, 0] - velocity[0, 1]]
@@ -137,7 +138,7 @@ def _ball(span: Array) -> CutJoint:
 
 
 def _changing(joint: Joint) -> CutJoint:
-    """A joint whose motions form no group: two rotations about crossing axes, or any other."""
+    """A joint whose motions do not form a group: two rotations about intersecting axes, or any other."""
     maps = [group.H for group in joint.groups]
     crossing = (
         len(maps) == 2

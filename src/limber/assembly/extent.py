@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def extent(system: System) -> float:
-    """A length that is typical of the system, in its own units; 1 if all of it is in one point."""
+    """A length that is typical of the system, in its own units; 1 if the whole system is in one point."""
     lengths = [0.0]
     for name, item in system.attachments.items():
         lengths += [float(np.linalg.norm(item.offset)), system.bodies[name].extent()]

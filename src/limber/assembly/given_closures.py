@@ -1,4 +1,4 @@
-"""Closures as they are written in Python, for systems that are built already."""
+"""Closures given in Python for systems that are already built."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _free_name(taken: Mapping | Iterable, kind: str) -> str:
 
 
 def _refuse_unknown(closure: Closure | Relation, attachments: Mapping[str, Attachment]) -> None:
-    """Refuse a closure of bodies that the system does not have."""
+    """Reject a closure of bodies that the system does not have."""
     if isinstance(closure, Relation):
         bodies = [body for body, _ in closure.terms]
     else:

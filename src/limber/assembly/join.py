@@ -1,7 +1,7 @@
-"""Packed trees side by side as one: nothing of a body, joint or mode is computed again.
+"""Packed trees side by side as one, without computing any body, joint or mode again.
 
-The rows of `topo` are copied and their references moved; offsets of work are laid out anew.  `const` is the numbers of
-the trees one after the other, under one head.
+The rows of `topo` are copied and their references shifted; the offsets of the work array are laid out again.  `const`
+contains the numbers of the trees one after the other, under one head.
 """
 
 from __future__ import annotations
@@ -111,14 +111,14 @@ def _reach(reaches: Sequence[float]) -> float:
 
 
 def renamed_body(item: Attachment, part: str) -> Attachment:
-    """The attachment of a body of the system `part`, under the name that it has beside others."""
+    """The attachment of a body of the system `part`, under its name in the combined system."""
     to = item.to if item.to == "world" else f"{part}/{item.to}"
     joints = tuple(name and f"{part}/{name}" for name in item.joint_names)
     return replace(item, name=f"{part}/{item.name}", to=to, joint_names=joints)
 
 
 def renamed_closure(closure: Closure | Relation, part: str) -> Closure | Relation:
-    """A closure of the system `part`, under the name that it has beside others."""
+    """A closure of the system `part`, under its name in the combined system."""
     name = f"{part}/{closure.name}"
     if isinstance(closure, Relation):
         terms = {(f"{part}/{body}", i): x for (body, i), x in closure.terms.items()}

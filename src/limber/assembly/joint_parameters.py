@@ -1,4 +1,4 @@
-"""The physics of joints as parameters: which numbers a joint has, and where the kernels have them."""
+"""The physics of joints as parameters: the numbers that a joint has, and their places in the kernels."""
 
 from __future__ import annotations
 

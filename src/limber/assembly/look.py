@@ -1,4 +1,4 @@
-"""The shapes that a body is given for pictures, checked against the body."""
+"""The shapes of a body for pictures, checked against the body."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ HUB = 2
 
 @dataclass(frozen=True, eq=False)
 class Loop:
-    """A closure, its rows and the way of these rows through the tree."""
+    """A closure, its rows and the path of these rows through the tree."""
 
     closure: Closure | Relation
     cut: CutJoint | None  # None for a relation
@@ -47,21 +47,21 @@ class Loop:
 
 
 class Loops:
-    """The closures of a system, their rows in the order of elimination, and the way of these rows through the tree.
+    """The closures of a system, their rows in the order of elimination, and the paths of these rows through the tree.
 
-    A hub is a body on which many rows end, such as an object that many arms hold.  All that these rows do inboard of
-    it, they do by moving the hub.  From the hub inward, the fronts therefore have one row for each of its motions (6,
-    and its modes) in their place; see `limber.kernels.fronts`.  Rows of closures and of hubs have slots: for each body
-    where closures are eliminated, farthest out first, those of its closures, then those of the hubs that end there; the
-    slots of probes are last.
+    A hub is a body on which many rows end, such as an object that many arms hold.  Inboard of the hub, these rows act
+    only by moving it.  From the hub inward, the fronts therefore have one row for each of its motions (6, and its
+    modes) instead; see `limber.kernels.fronts`.  Rows of closures and of hubs have slots: for each body where closures
+    are eliminated, farthest out first, those of its closures, then those of the hubs that end there; the slots of
+    probes are last.
 
-    order : the closures, those first whose rows are eliminated first.
+    order : the closures in the order in which their rows are eliminated.
     first : the first row of each closure, by name.
     hubs : the number of motions of each hub.
     slot : the first slot of each closure, by name, and of each hub, by number.
     open : for each body that rows pass through, their slots.
     part : the part of the rows that are eliminated at the same body to which a slot belongs; rows of different parts
-        never meet on their way there.  None for the slots of hubs and probes, which are not eliminated.
+        never meet on their path there.  None for the slots of hubs and probes, which are not eliminated.
     """
 
     def __init__(
@@ -118,7 +118,7 @@ class Loops:
         return {loop.site}.union(*paths)
 
     def _hub_ends(self) -> dict[int, list[int]]:
-        """The hubs that are needed up to a body, but not farther inboard, for each such body."""
+        """For each body, the hubs that are needed up to it, but not farther inboard."""
         last: dict[int, int] = {}
         for loop in self.order:  # those farther inboard come later
             last.update({k: loop.site for k in loop.bodies if self.on_hub(loop, k)})
@@ -128,7 +128,7 @@ class Loops:
         return found
 
     def continued(self, k: int) -> int | None:
-        """The only body from which rows come to body k, if all of them do and go on as they are; else None."""
+        """The only body from which rows come to body k, if all of them do and continue unchanged; otherwise None."""
         outboard = self._outboard.get(k, [])
         alone = len(outboard) == 1 and k not in self._entered
         return outboard[0] if alone and self.open[outboard[0]] == self.open[k] else None
@@ -173,7 +173,7 @@ class Loops:
 
     @cached_property
     def observed(self) -> set[int]:
-        """The bodies whose place and velocity the closures need: those that carry an end, and all inboard of them."""
+        """The bodies whose position and velocity the closures need: those that carry an end, and all inboard ones."""
         ends = {body for loop in self.order if loop.cut is not None for body in loop.bodies}
         return {k for body in ends for k in _path(body, 0, self._parents)} - {0}
 
@@ -331,7 +331,7 @@ def _pack_loops(
 
 
 def _lay_out_hub_ends(row, loop: Loop, loops: Loops, at: int) -> int:
-    """Set the offsets of what the rows of a closure do to hubs, from `at` on, and return the end."""
+    """Set the offsets of the effects of the rows of a closure on hubs, from `at` on, and return the end."""
     for side, k in enumerate(loop.bodies):
         if loops.on_hub(loop, k):
             row[L.K_HUB[side]] = at
@@ -405,7 +405,7 @@ def _lay_out_mobility(front, parts: list, n: int, at: int) -> tuple[list[list[in
 
 
 def _link_rows(topo, at: int, loops: Loops, lists: list[int]) -> None:
-    """Add to the records of rows that end on hubs what they do to these, where they are eliminated."""
+    """Add to the records of rows that end on hubs their effects on these, where they are eliminated."""
     for row, loop in zip(topo[at:], loops.order):
         for side, k in enumerate(loop.bodies):
             if not loops.on_hub(loop, k):
@@ -448,7 +448,7 @@ def _pack_cut(row, const: Constants, loop: Loop, loops: Loops, records) -> None:
 
 
 def _start(loop: Loop) -> np.ndarray:
-    """The coordinates from which those of a COMPOUND joint are sought."""
+    """The coordinates from which the search for those of a COMPOUND joint starts."""
     assert isinstance(loop.closure, Closure) and loop.cut is not None and loop.cut.joint is not None
     if loop.closure.start:
         return np.array(loop.closure.start)

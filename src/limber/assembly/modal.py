@@ -1,6 +1,6 @@
 """The modal constants of a body, part by part, as the kernels read them (`limber.kernels.layout`).
 
-Everything that writes, finds or names these numbers in `const` uses the columns of the modal row.
+All code that writes, finds or names these numbers in `const` uses the columns of the modal row.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def pairs_of(topo: np.ndarray, k: int) -> Pairs:
 
 
 def inertial(topo: np.ndarray, k: int) -> list[tuple[Any, float]]:
-    """Where `const` has numbers of a body that depend on all of its masses, and the power of these that they grow by."""
+    """The places in `const` of numbers that depend on all masses of a body, and the power of the masses in them."""
     c, m = int(topo[k + L.CONST]), int(topo[k + L.MODES])
     found: list[tuple[Any, float]] = [(slice(c + L.C_MASS, c + L.C_INERTIA + 6), 1)]
     if not m:

@@ -1,7 +1,7 @@
-"""What a system has for each body, by the name of the body or of a joint.
+"""Mappings of a system by the name of a body or of a joint.
 
-Joints of files have names of their own.  A body with one joint is found by the name of the joint as well; of a compound
-joint, the names are those of its parts.  The name of a body goes before that of a joint.
+Joints of files have names of their own.  A body with one joint is also found by the name of the joint; the names of a
+compound joint are those of its parts.  The name of a body takes precedence over that of a joint.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class BodyLayout:
-    """Where a body's freedoms lie: slices of q and of v (and of tau)."""
+    """The slices of q and of v (and tau) that belong to a body."""
 
     q_modes: slice
     q_joint: slice
@@ -27,14 +27,14 @@ class BodyLayout:
 
 
 class Part(NamedTuple):
-    """A joint with a name of its own: its body, and its number in a compound joint, None if it is the whole joint."""
+    """A joint with a name of its own: its body, and its number in a compound joint, or None for the whole joint."""
 
     body: str
     number: int | None
 
 
 class Named(dict[str, T], Generic[T]):
-    """A dictionary by body, which finds its entries by the names of joints too; these are not among its keys."""
+    """A dictionary by body that also finds entries by the names of joints, which are not among its keys."""
 
     def __init__(self, entries: Mapping[str, T], of_joints: Mapping[str, T]):
         super().__init__(entries)
@@ -47,7 +47,7 @@ class Named(dict[str, T], Generic[T]):
         return super().__contains__(name) or name in self._of_joints
 
     def get(self, name, default=None):
-        """The entry of a body or joint, or the default."""
+        """Return the entry of a body or joint, or the default."""
         try:
             return self[name]
         except KeyError:
@@ -55,7 +55,7 @@ class Named(dict[str, T], Generic[T]):
 
 
 def joint_parts(items: Iterable[Attachment]) -> dict[str, Part]:
-    """The joints that have names of their own, by these."""
+    """The joints with names of their own, by these names."""
     items = list(items)
     bodies = {item.name for item in items}
     found: dict[str, Part] = {}
@@ -83,7 +83,7 @@ def _part(joint: Joint, part: Part) -> Joint:
 def named_layout(
     layout: Mapping[str, BodyLayout], items: Mapping[str, Attachment], parts: Mapping[str, Part]
 ) -> Named[BodyLayout]:
-    """Where freedoms lie, by body and by joint; parts of a compound joint have no modes, and their own coordinates."""
+    """The slices by body and by joint; parts of a compound joint have no modes, and their own coordinates."""
     of_joints = {}
     for name, part in parts.items():
         whole, joint = layout[part.body], items[part.body].joint

@@ -25,7 +25,7 @@ from limber.shapes import Shape
 
 @dataclass(frozen=True, eq=False)
 class Attachment:
-    """One line of an assembly: a body, its joint and where the joint sits."""
+    """One entry of an assembly: a body, its joint and the place of the joint."""
 
     name: str
     body: Body

@@ -34,7 +34,10 @@ class Packed:
     variants: dict[tuple[int, ...], Packed] = field(default_factory=dict)
 
     def with_driven(self, bodies: tuple[int, ...]) -> Packed:
-        """The same system with prescribed motion of the joints of these bodies (`kernels.driven`); it shares `const`."""
+        """Return the same system with prescribed motion of the joints of these bodies; it shares `const`.
+
+        See `kernels.driven`.
+        """
         if not bodies:
             return self
         if bodies not in self.variants:
@@ -49,7 +52,10 @@ class Packed:
 
     @cached_property
     def nudged(self) -> np.ndarray:
-        """`const` with every number changed by the part NUDGE or half of it, up or down; see `native.state_checks`."""
+        """Return `const` with every number changed by the fraction NUDGE or half of it, up or down.
+
+        See `native.state_checks`.
+        """
         steps = np.random.default_rng(0).choice([-1.0, -0.5, 0.5, 1.0], self.const.size)
         nudged = self.const * (1.0 + NUDGE * steps)
         nudged.setflags(write=False)

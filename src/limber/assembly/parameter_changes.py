@@ -35,7 +35,7 @@ _HARMLESS = frozenset(
 
 @dataclass(frozen=True, eq=False)
 class Origin:
-    """The system that others with other numbers came from, and these numbers by name, flat."""
+    """The system from which systems with other numbers were made, and these numbers by name, flat."""
 
     system: System
     values: Mapping[str, list[float]]
@@ -43,7 +43,7 @@ class Origin:
 
 @dataclass(frozen=True, eq=False)
 class Change:
-    """What differs in a system with other numbers: its lines, gravity, closures, and the numbers by parameter."""
+    """The differences of a system with other numbers: attachments, gravity, closures, and numbers by parameter."""
 
     items: dict[str, Attachment]
     gravity: Array
@@ -51,7 +51,7 @@ class Change:
     given: dict[str, tuple[Parameter, list[Any]]]
 
     def origin(self, system: System) -> Origin | None:
-        """Where the changed system came from; None if its numbers cannot be told apart by name."""
+        """Return the origin of the changed system; None if its numbers cannot be distinguished by name."""
         before = system._origin or Origin(system, {})
         values = {**before.values, **{name: x for name, (_, x) in self.given.items()}}
         bodies: dict[str, list[str]] = {}
@@ -65,12 +65,12 @@ class Change:
 
     @property
     def harmless(self) -> bool:
-        """Whether it cannot make a regular mass matrix singular."""
+        """Whether the change cannot make a regular mass matrix singular."""
         return all(p.quantity in _HARMLESS for p, _ in self.given.values())
 
 
 def changed(system: System, values: Mapping[str, Any]) -> Change:
-    """Other numbers of a system, checked as they are when bodies, joints and assemblies are made."""
+    """Other numbers of a system, checked in the same way as when bodies, joints and assemblies are made."""
     if not isinstance(values, Mapping):
         raise ArgumentTypeError(
             f'parameters must map names to numbers, as in {{"link1.mass": 3.0}}, got {values!r}.'
@@ -106,7 +106,7 @@ def _named(owner: str) -> Iterator[None]:
 
 
 def _item(item: Attachment, given: Mapping[str, Array]) -> Attachment:
-    """A line of an assembly with other numbers."""
+    """An attachment of an assembly with other numbers."""
     new: dict[str, Any] = {}
     with _named(f"parameters of body {item.name!r}"):
         of_body = {name: x for name, x in given.items() if not of_attachment(name)}
@@ -140,7 +140,7 @@ def _closure(closure: Closure | Relation, parameter: Parameter, value: Array) ->
 
 
 def packed_with(system: System, packed: Packed, change: Change, joints: list[Joint]) -> Packed:
-    """A packed system with other numbers; it shares `topo` and all that does not depend on them."""
+    """A packed system with other numbers; it shares `topo` and everything that does not depend on them."""
     given = change.given
     if packed.loops is None:
         given = {name: x for name, x in given.items() if x[0].closure is None}

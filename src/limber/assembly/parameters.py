@@ -1,14 +1,16 @@
-"""The numbers of a model that change without a rebuild, by name.
+"""The numbers of a model that can change without a rebuild, by name.
 
-"gravity", and of every body what it names itself (`Body.parameters`), its place on its parent, `<body>.offset` and
-`.rotation`, and the physics of its joint if that was made with the option, be it zero: `.joint_armature`,
-`.joint_stiffness`, `.joint_rest`, `.joint_damping`, `.joint_friction`, `.joint_static_friction`,
-`.joint_stop_stiffness`, `.joint_lower`, `.joint_upper`, with one number for every speed that has it (springs and
-armatures need coordinates, stops need limits).  Of closures `<closure>.offset` and `.offset_b`, where the cut joint sits
-on its ends (on the world, its position), `.value` and `.coefficients` of relations.
+- "gravity"
+- the parameters of every body (`Body.parameters`), and its place on its parent, `<body>.offset` and `.rotation`
+- the physics of its joint, for every option that the joint was made with, even if zero: `.joint_armature`,
+  `.joint_stiffness`, `.joint_rest`, `.joint_damping`, `.joint_friction`, `.joint_static_friction`,
+  `.joint_stop_stiffness`, `.joint_lower`, `.joint_upper`, with one number for every speed that has it (springs and
+  armatures need coordinates, stops need limits)
+- for closures, `<closure>.offset` and `.offset_b`, the place of the cut joint on its ends (on the world, its position),
+  and `.value` and `.coefficients` of relations
 
-This is the only table of them: `System.with_parameters` (`assembly.parameter_changes`), `simulate` and generated code
-(`assembly.parameter_constants`) read it.
+This is the only table of parameters: `System.with_parameters` (`assembly.parameter_changes`), `simulate` and generated
+code (`assembly.parameter_constants`) read it.
 """
 
 from __future__ import annotations
@@ -36,11 +38,11 @@ if TYPE_CHECKING:
 class Parameter:
     """One number or array of a system that can change without a rebuild.
 
-    name : as `System.with_parameters` takes it.
-    value : what the system has.
-    meaning : what it is, with its unit.
-    whole : the shape of all numbers, where one number stands for equal ones; otherwise that of `value`.
-    body, closure, quantity : whose it is, and what of it.
+    name : the name for `System.with_parameters`.
+    value : the value in the system.
+    meaning : its meaning, with its unit.
+    whole : the shape of all numbers, if one number stands for equal ones; otherwise that of `value`.
+    body, closure, quantity : the body or closure to which it belongs, and the quantity.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Detection of freedoms that move no mass, before anything is computed with them."""
+"""Detection of degrees of freedom that move no mass, before any computation with them."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class Verdict:
     """How far the mass matrix is from being singular at a configuration.
 
     sound : whether it is regular.
-    body, freedom : the worst freedom, in words.
+    body, freedom : the worst degree of freedom, in words.
     loss : the factor by which relative changes of the numbers of the model may be magnified in its acceleration.
     """
 

@@ -28,12 +28,13 @@ from limber.kernels import layout as L
 
 
 class System(Frozen):
-    """A tree of bodies, with or without closed loops, ready for computation: immutable, safe to share between threads.
+    """A tree of bodies, with or without closed loops, ready for computation.
 
-    Made by `Assembly.build`.  `nq`, `nv` are the sizes of q and v; `layout[name]` says where a body's
-    freedoms lie in them; `bodies`, `joints` and `parents` map names to what was attached.  `layout` and `joints` take the
-    names of joints as well, where a file gave them.  `name`, `gravity`,
-    `fidelity`, `attachments` and `closures` are what the assembly had when the system was built, so `lb.save` takes either.
+    `Assembly.build` makes it.  It is immutable and safe to share between threads.  `nq` and `nv` are the sizes of q and
+    v.  `layout[name]` gives the slices of q and v that belong to a body.  `bodies`, `joints` and `parents` map the
+    names of the bodies to what was attached.  `layout` and `joints` also accept names of joints (`joint_name` of
+    `Assembly.attach`, or from a file).  `name`, `gravity`, `fidelity`, `attachments` and `closures` are those of the
+    assembly at the time of the build, so `lb.save` accepts either.
     """
 
     __slots__ = ("_ready",)  # every call reads it, and a slot is faster than __dict__
@@ -65,17 +66,17 @@ class System(Frozen):
         fidelity: str,
         trees: tuple[Packed, Packed],
     ) -> None:
-        """Set all that does not depend on closures."""
+        """Set everything that does not depend on closures."""
         self.name = name
-        #: functions of single states, by call; `dynamics.evaluate.evaluated` puts them here
+        #: functions of single states, by call; `dynamics.evaluate.evaluated` stores them here
         self._ready: dict[Hashable, Any] = {}
-        #: the system whose numbers `with_parameters` changed, and how, for generated code, which takes them as arguments
+        #: the system whose numbers `with_parameters` changed, and the changes; generated code takes them as arguments
         self._origin: Origin | None = None
-        #: what systems with other numbers share: parameters that were asked for, by name
+        #: shared by systems with other numbers: the parameters used so far, by name
         self._parameters: dict[str, Parameter] = {}
-        #: and the neutral configuration and one away from special positions, once they are needed
+        #: shared too: the neutral configuration and one away from special positions, once they are needed
         self._shared: dict[str, Array] = {}
-        #: whether the mass matrix must be regular, also with other numbers
+        #: whether the mass matrix must be regular, even with other numbers
         self._regular = True
         self.fidelity = fidelity
         self.gravity = gravity
@@ -107,7 +108,7 @@ class System(Frozen):
         )
 
     def _close(self, closures: tuple[Closure | Relation, ...]) -> None:
-        """Set the closures and all that depends on them."""
+        """Set the closures and everything that depends on them."""
         self.closures: Mapping[str, Closure | Relation] = MappingProxyType(
             {c.name: c for c in closures}
         )
@@ -126,7 +127,7 @@ class System(Frozen):
             packed.const.setflags(write=False)
         #: the number of scalar closure rows
         self.rows = int(self.dynamics.topo[L.ROWS])
-        #: how many of them, the last ones, only watch ends (`closures.Probe`)
+        #: how many of them, the last ones, only observe ends (`closures.Probe`)
         self.probes = int(self.dynamics.topo[L.PROBES])
         loops = self.dynamics.loops
         #: the rows of each closure; the kernels take the closures in this order
@@ -138,9 +139,10 @@ class System(Frozen):
     def side_by_side(
         cls, name: str, parts: Mapping[str, System], closures: Iterable[Closure | Relation] = ()
     ) -> System:
-        """Several systems of one gravity and fidelity as one; nothing of their trees is built again.
+        """Combine several systems of the same gravity and fidelity into one, without rebuilding their trees.
 
-        Bodies and closures of a part get its name and a slash before theirs.  `closures` are added to them.
+        The names of the bodies and closures of each part are prefixed with the name of the part and a slash.
+        `closures` are added to them.
         """
         first = next(iter(parts.values()))
         items = [
@@ -164,15 +166,15 @@ class System(Frozen):
         return made
 
     def closed_by(self, closures: Iterable) -> System:
-        """The same system with other closures; its tree is shared and not built again.
+        """Return the same system with other closures; the tree is shared and not rebuilt.
 
-        closures : each one of another system of the same bodies, (end_a, end_b, joint), (end_a, end_b, joint, name), or a
-            dict with the arguments of `Assembly.close` or `Assembly.relate`.
+        closures : each is a closure of another system with the same bodies, (end_a, end_b, joint), (end_a, end_b,
+            joint, name), or a dict with the arguments of `Assembly.close` or `Assembly.relate`.
         """
         return self._with(given_closures(closures, self.attachments))
 
     def with_full_fidelity(self) -> System:
-        """The same system at full fidelity; its bodies are not packed again."""
+        """Return the same system at full fidelity; its bodies are not packed again."""
         if self.fidelity == "full":
             return self
         full = self._trees[1]
@@ -182,18 +184,19 @@ class System(Frozen):
     def parameters(self) -> Mapping[str, Parameter]:
         """The numbers that `with_parameters`, `simulate` and generated code can change, by name.
 
-        Each has its `value`, and its `meaning` with its unit; `limber.assembly.parameters` tells which there are.
+        Each has a `value`, and a `meaning` with its unit.  `limber.assembly.parameters` lists them.
         """
         return MappingProxyType(every(self))
 
     def with_parameters(self, values: Mapping[str, Any]) -> System:
-        """The same system with other numbers; nothing is built, reduced or compiled again.
+        """Return the same system with other numbers; nothing is rebuilt, reduced or compiled again.
 
-        values : numbers by the names of `parameters`, as in {"link1.mass": 3.0, "link2.EI": 1.2e4}.
+        values : numbers by the names of `parameters`, such as {"link1.mass": 3.0, "link2.EI": 1.2e4}.
 
-        Numbers are refused that bodies, joints and assemblies refuse, and systems whose mass matrix they make singular.
-        Mode shapes, and so the meaning of modal coordinates, stay as they are (`limber.bodies.variation`).  Beams that
-        were made with damping ratios keep these, other bodies keep their damping matrices.  Stops keep their softness.
+        Numbers that bodies, joints or assemblies would reject are rejected, and so are numbers that make the mass
+        matrix singular.  The mode shapes, and thus the meaning of the modal coordinates, are unchanged
+        (`limber.bodies.variation`).  Beams made with damping ratios keep the ratios; other bodies keep their damping
+        matrices.  Stops keep their softness.
         """
         change = changed(self, values)
         if not change.given:
@@ -229,7 +232,7 @@ class System(Frozen):
         return found
 
     def _with(self, closures: tuple[Closure | Relation, ...], **others: Any) -> System:
-        """A copy with these closures and other attributes."""
+        """Return a copy with these closures and other attributes."""
         copy = object.__new__(System)
         vars(copy).update(vars(self), _frozen=False, **others)
         copy._ready = {}
@@ -240,7 +243,7 @@ class System(Frozen):
         return copy
 
     def neutral(self) -> np.ndarray:
-        """The configuration q with undeformed bodies and every joint at zero."""
+        """Return the configuration q in which all bodies are undeformed and all joints are at zero."""
         found = self._shared.get("neutral")
         if found is None:
             found = np.zeros(self.nq)
@@ -250,7 +253,7 @@ class System(Frozen):
         return found.copy()
 
     def number(self, body: str, argument: str = "body") -> int:
-        """The kernel number of a body; `argument` is for the message."""
+        """Return the number of a body in the kernels; `argument` is the name of the argument in error messages."""
         if not isinstance(body, str):
             raise ArgumentTypeError(f"{argument} must be the name of a body, got {shown(body)}.")
         if body not in self._numbers or body == "world":
@@ -268,7 +271,7 @@ class System(Frozen):
         return self._numbers[body]
 
     def body_of(self, name: str, argument: str = "body") -> str:
-        """The body of that name, or the body that hangs on the joint of that name; `argument` is for the message."""
+        """Return the name of a body, given its own name or that of its joint; `argument` is for error messages."""
         part = self._parts.get(name) if isinstance(name, str) else None
         if part is None:
             self.number(name, argument)
@@ -295,7 +298,7 @@ class System(Frozen):
         return self.layout[name]
 
     def by_body(self, given: Mapping[str, Any], argument: str) -> dict[str, Any]:
-        """`given`, which maps bodies or joints, by the names of the bodies."""
+        """Return `given`, a mapping by bodies or joints, as a mapping by bodies."""
         found: dict[str, Any] = {}
         for name, value in given.items():
             body = self.body_of(name, f"{argument}: body")
@@ -307,14 +310,14 @@ class System(Frozen):
         return found
 
     def node_number(self, body: str, node: str | int | None, argument: str = "node") -> int | None:
-        """The number of a node of a body; None stands for the body frame."""
+        """Return the number of a node of a body; None is the body frame."""
         self.number(body)
         if node is None:
             return None
         return self.attachments[body].body.node_set.index(argument, node, f"body {body!r}")
 
     def describe_v(self, i: int) -> str:
-        """What v[i] (or tau[i]) belongs to, in words; modes are counted from 1."""
+        """Describe in words what v[i] (or tau[i]) belongs to; modes are counted from 1."""
         for name, where in self.layout.items():
             if where.v_modes.start <= i < where.v_modes.stop:
                 return f"mode {i - where.v_modes.start + 1} of body {name!r}"
@@ -323,7 +326,7 @@ class System(Frozen):
         raise IndexError(i)
 
     def describe_q(self, i: int) -> str:
-        """What q[i] belongs to, in words; modes are counted from 1."""
+        """Describe in words what q[i] belongs to; modes are counted from 1."""
         for name, where in self.layout.items():
             if where.q_modes.start <= i < where.q_modes.stop:
                 return f"mode {i - where.q_modes.start + 1} of body {name!r}"
@@ -343,7 +346,7 @@ class System(Frozen):
         return self
 
     def __deepcopy__(self, memo: dict) -> System:
-        return self  # it does not change, so that copies of controllers share it
+        return self  # it is immutable, so copies of controllers share it
 
     def __reduce__(self):
         closures = tuple(self.closures.values())

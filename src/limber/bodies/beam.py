@@ -1,8 +1,7 @@
-"""Beams: straight, clamped at the root, in a few of their own modes.
+"""Beams: straight, clamped at the root, deforming in a few of their own modes.
 
 The shapes of uniform slender beams are exact (`beam_shapes`); those of beams with shear deformation, rotary inertia or
-taper come from a spectral Ritz method (`beam_ritz`).  Integrals are taken over the continuous shapes by Gauss
-quadrature.
+taper come from a spectral Ritz method (`beam_ritz`).  Integrals over the continuous shapes use Gauss quadrature.
 """
 
 from __future__ import annotations
@@ -50,44 +49,44 @@ def beam(
     offset: ArrayLike | None = None,
     rotation: ArrayLike | None = None,
 ) -> FlexibleBody:
-    """A beam along x, clamped at x = 0, in its own mode shapes.
+    """A beam along x, clamped at x = 0, that deforms in its own mode shapes.
 
     Parameters
     ----------
-    length, mass : m, kg (of the whole beam).
-    EI : bending stiffness, N m^2: one number or (EIy, EIz).  EIz bends in the x-y plane, EIy in x-z.
-    GJ, EA : torsional stiffness, N m^2, and axial stiffness, N; needed for those modes.
-    GA : shear stiffness with its shear coefficient, N: one number or (GAy, GAz), for forces along y and z.  None: the
-        beam does not deform in shear.
-    section : a `Section`, or two of them at root and tip of a beam that tapers.  Between two sections of one form and
-        material the sizes vary linearly, otherwise all constants do.  It stands for mass, EI, GJ, EA, GA
+    length, mass : of the whole beam, m and kg.
+    EI : bending stiffness, N m^2: one number or (EIy, EIz).  EIz is for bending in the x-y plane, EIy in x-z.
+    GJ, EA : torsional stiffness, N m^2, and axial stiffness, N; required for torsion and stretch modes.
+    GA : shear stiffness including the shear coefficient, N: one number or (GAy, GAz), for forces along y and z.  None:
+        no shear deformation.
+    section : a `Section`, or two of them, at the root and the tip of a tapered beam.  Between two sections of the same
+        form and material the dimensions vary linearly, otherwise all constants do.  It replaces mass, EI, GJ, EA, GA
         and the inertias.
-    modes : modes per bending plane, or {"bending": 2, "torsion": 1, "stretch": 1}.  {"y": 2} has bending modes in
-        the x-y plane alone, {"z": 1} in x-z.
-    elements : the number of parts into which the nodes "root", "node1", ..., "tip" divide the beam.
-    damping : damping ratio of all modes, or one per mode in their order, or their damping matrix (m, m).  Ratios are those of
-        the beam clamped at its root, with its `load`: where that is there for the shapes alone and nothing so heavy is
-        attached, they are far too large, and `lb.modal_damping` gives ratios of the system.
-    polar_inertia : moment of inertia of the whole beam about its axis, kg m^2.  None stands for the sum of
-        `rotary_inertia`, if that is given; else for that of a homogeneous section, mass (EIy + EIz) / EA, if there are
-        torsion modes, and for zero otherwise.
+    modes : number of modes per bending plane, or {"bending": 2, "torsion": 1, "stretch": 1}.  {"y": 2} gives bending
+        modes in the x-y plane only, {"z": 1} in x-z.
+    elements : number of parts into which the nodes "root", "node1", ..., "tip" divide the beam.
+    damping : damping ratio of all modes, or one ratio per mode in their order, or the damping matrix (m, m).  Ratios
+        are those of the beam clamped at its root, with its `load`.  If the load serves only the shapes and nothing so
+        heavy is attached, they are far too large; `lb.modal_damping` sets ratios of the system instead.
+    polar_inertia : moment of inertia of the whole beam about its axis, kg m^2.  None: the sum of `rotary_inertia` if
+        that is given; otherwise that of a homogeneous section, mass (EIy + EIz) / EA, if there are torsion modes, and
+        zero if not.
     rotary_inertia : moments of inertia of the sections of the whole beam about their own axes, rho I length, kg m^2:
         one number or (about y, about z).  None: zero.
-    load : (mass, inertia) at the tip, an end condition of the shapes.  The inertia is one number for
-        all axes, or, as for a body, (Ixx, Iyy, Izz) or a diagonal 3 x 3 matrix.  It only affects the
-        shapes: attach the load itself as a body.  Without it, the shapes have no force or moment at the
-        tip: frequencies with a heavy body there converge only like 1/modes, and those of beams welded in a
-        row stay too high, however many beams there are.  With a load far above `mass` and
-        `mass length^2`, two modes in each plane, one of torsion and one of stretch are a cubic finite element.
-    geometric_stiffening : whether bending draws the points of the beam towards its root (`foreshortening`), so that it
-        stiffens when it spins or is pulled and buckles when it is pressed.  All products of such second-order shapes
-        are kept, so that the equations are those of a Lagrangian at any deflection; the deflections themselves should
-        stay below about a tenth of the length.  For larger ones, divide the beam into several bodies.
-    offset, rotation : place of the beam in the body frame: its root lies at `offset`, m, and its axes are the columns of
-        the 3 x 3 matrix `rotation`.  None: no offset, no rotation.
+    load : (mass, inertia) at the tip, an end condition of the shapes.  The inertia is one number for all axes or, as
+        for a body, (Ixx, Iyy, Izz) or a diagonal 3 x 3 matrix.  The load affects only the shapes: attach the load
+        itself as a body.  Without it the shapes have no force or moment at the tip: with a heavy body there,
+        frequencies converge only like 1/modes, and those of beams welded in a row remain too high, however many beams
+        there are.  With a load far above `mass` and `mass length^2`, two modes in each plane, one of torsion and one of
+        stretch are equivalent to a cubic finite element.
+    geometric_stiffening : whether bending draws the points of the beam towards its root (`foreshortening`), so that the
+        beam stiffens under spin or tension and buckles under compression.  All products of these second-order shapes
+        are kept, so the equations are those of a Lagrangian at any deflection.  The deflections themselves should stay
+        below about a tenth of the length; for larger ones, divide the beam into several bodies.
+    offset, rotation : placement of the beam in the body frame: its root is at `offset`, m, and its axes are the columns
+        of the 3 x 3 matrix `rotation`.  None: no offset, no rotation.
 
-    The modes are ordered y1, z1, y2, z2, ..., torsion, stretch (those that are asked for) and are mass-normalized,
-    so that the stiffness is diag(omega^2) (with `load`, the normalization includes the load).
+    The modes are ordered y1, z1, y2, z2, ..., torsion, stretch (only those requested).  They are mass-normalized, so
+    the stiffness is diag(omega^2); with `load`, the normalization includes the load.
     """
     length = number("length", length, above=0.0)
     counts = check_modes(modes)
@@ -209,7 +208,7 @@ def along_of(recipe: BeamRecipe) -> AlongBeam:
 
 
 def shapes_of(recipe: BeamRecipe) -> tuple[AlongBeam, list[BeamShape]]:
-    """The constants of the beam with this recipe, and its modes, whose shapes and frequencies factors do not change."""
+    """The constants of the beam with this recipe, and its modes; factors do not change their shapes and frequencies."""
     along = along_of(recipe)
     shapes = mode_shapes(recipe.length, along, tip_load(recipe.load), dict(recipe.modes))
     return (along.scaled(dict(recipe.factors)) if recipe.factors else along), shapes
@@ -330,7 +329,7 @@ def _load_recipe(tip: Array) -> tuple:
 
 
 def _damping(damping, omega: Array) -> tuple[Damping, Array]:
-    """The damping as the recipe has it, and the damping matrix."""
+    """The damping in the form of the recipe, and the damping matrix."""
     m = omega.size
     if _in_rows(damping):
         D = array("damping", damping, (m, m), "One damping ratio, one per mode, or their matrix.")

@@ -1,8 +1,8 @@
-"""Beams that are cut: further modes that move the part outboard of a section as a rigid body.
+"""Cut beams: additional modes that move the part outboard of a section as a rigid body.
 
 The generalized force of such a mode, with the mode held at zero, is the work of the section force on a unit
-displacement or rotation of the cut: by virtual work it is the force that the part inboard exerts, whatever the part
-outboard carries and however it moves.
+displacement or rotation of the cut.  By virtual work it is the force that the inboard part exerts, whatever the
+outboard part carries and however it moves.
 """
 
 from __future__ import annotations

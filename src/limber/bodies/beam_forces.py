@@ -19,18 +19,19 @@ from limber.bodies.stations import along_beam, in_frame
 from limber.checks import Array, array, shown
 from limber.errors import ArgumentTypeError
 
-#: The section forces and the strains that the modes of a kind have.
+#: The section forces and strains of each kind of mode.
 COMPONENTS_OF = {"y": (1, 5), "z": (2, 4), "torsion": (3,), "stretch": (0,)}
-#: The stiffness of every component; a shear stiffness of zero stands for none of the deformation.
+#: The stiffness of every component; a shear stiffness of zero means no shear deformation.
 STIFFNESSES = ("EA", "GAy", "GAz", "GJ", "EIy", "EIz")
 
 
 def beam_forces(body: FlexibleBody, x: ArrayLike | None = None) -> SectionForces:
-    """Forces and strains in a beam by one unit of each of its modes: stations (n,), columns (m,).
+    """Return the section forces and strains of a beam per unit of each mode: stations (n,), columns (m,).
 
-    Those at modal coordinates eta are `beam_forces(body).forces @ eta`, in the axes of the beam.  Moments follow from
-    the curvatures of the exact shapes; shear forces carry the inertia of the mode outboard of the station.  Components
-    of which the beam has no modes are zero here, and `absent` says so: `Result.section_forces` has them.
+    At modal coordinates eta they are `beam_forces(body).forces @ eta`, in the axes of the beam.  Moments follow from
+    the curvatures of the exact shapes; shear forces include the inertia of the mode outboard of the station.
+    Components for which the beam has no modes are zero here, and `absent` lists them; `Result.section_forces` includes
+    them.
 
     Parameters
     ----------
@@ -45,14 +46,14 @@ def beam_forces(body: FlexibleBody, x: ArrayLike | None = None) -> SectionForces
 
 
 def beam_of(body: Body) -> BeamRecipe | None:
-    """What a beam was made from, whatever became of its damping and its place; None for other bodies."""
+    """Return what a beam was made from, even if its damping or place has changed; None for other bodies."""
     recipe = getattr(body, "recipe", None)
     recovery = getattr(body, "recovery", None)
     return recovery.beam if recipe is None and recovery is not None else recipe
 
 
 def section_forces_of(body: Body, at: Any, owner: str) -> SectionForces:
-    """Section forces of a body by its modes, at some or all of its stations; `owner` is for messages."""
+    """Return the section forces of a body per unit of each mode, at some or all stations; `owner` is for messages."""
     recipe = beam_of(body)
     if recipe is not None and body.modes:
         return _forces(recipe, *along_beam(body.node_set.names, recipe.length, at, owner))
@@ -66,7 +67,7 @@ def section_forces_of(body: Body, at: Any, owner: str) -> SectionForces:
 
 
 def compliances(along: AlongBeam, x: Array) -> Array:
-    """(n, 6): the strains of unit section forces at x; zero where the beam is rigid for want of a stiffness."""
+    """(n, 6): the strains due to unit section forces at x; zero where the beam is rigid for lack of a stiffness."""
     stiffness = np.stack([along(name, x) for name in STIFFNESSES], axis=1)
     return np.where(stiffness > 0.0, 1.0 / np.where(stiffness > 0.0, stiffness, 1.0), 0.0)
 
@@ -99,7 +100,7 @@ def _forces(recipe: BeamRecipe, at: Array, names: Sequence[str]) -> SectionForce
 
 
 def _sections(section, parts: Array) -> tuple[Array, Array]:
-    """(n, p, 2) and (n, 4): points of the surface along the beam, and the constants of stress there."""
+    """(n, p, 2) and (n, 4): points of the surface along the beam, and the stress constants there."""
     if section is None:
         return np.zeros((parts.size, 0, 2)), np.full((parts.size, 4), np.nan)
     first, second = check_sections("section", section)

@@ -1,4 +1,4 @@
-"""The parts of the stiffness of a beam that its stiffnesses make, each in proportion to one of them."""
+"""The parts of the modal stiffness of a beam, each proportional to one of its stiffnesses."""
 
 from __future__ import annotations
 

@@ -4,13 +4,13 @@ The strains are polynomials of high degree: with Legendre polynomials P_i on the
 
     curvature kappa = sum a_i P_i,   shear strain gamma = sum b_i P_i,   theta = int kappa,   u = int (theta + gamma)
 
-so that all shapes are clamped at x = 0, nothing locks, and slender beams are those without gamma.  The modes are the
+so all shapes are clamped at x = 0, nothing locks, and slender beams are those without gamma.  The modes are the
 stationary values of
 
     int EI kappa^2 + kGA gamma^2 dx / (int rho A u^2 + rho I theta^2 dx + M u(L)^2 + J theta(L)^2)
 
-with M and J of a load at the tip.  The stiffness is nearly diagonal in this basis, and frequencies converge faster than
-any power of the degree: to about 1e-12 for the numbers of polynomials used here.
+where M and J are those of a load at the tip.  The stiffness is nearly diagonal in this basis, and frequencies converge
+faster than any power of the degree: to about 1e-12 for the numbers of polynomials used here.
 """
 
 from __future__ import annotations

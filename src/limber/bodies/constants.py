@@ -1,4 +1,4 @@
-"""The constants of a body, in the form in which `assembly.pack` takes them."""
+"""The constants of a body, in the form required by `assembly.pack`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NO_MODES = MassPoints(
 class BodyConstants:
     """The constants of a body in the frame that its kernel row uses.
 
-    That frame is the body frame or, for rigid and for ruthless bodies, the inboard node, because their
+    That frame is the body frame or, for rigid and for ruthless bodies, that of the inboard node, because their
     constants can be referred to it beforehand.  The last of `nodes` is the body frame itself.
     """
 

@@ -1,4 +1,4 @@
-"""Flexible bodies: small deformation in assumed modes."""
+"""Flexible bodies, which deform by small amounts in assumed modes."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ from limber.registry import registered
 
 
 class FullModel(Protocol):
-    """What a body was reduced from, and is compared with in its report (`limber.structures.reduced`)."""
+    """The model from which a body was reduced, for comparison in its report (`limber.structures.reduced`)."""
 
     def placed(self, R: Array, shift: Array) -> FullModel:
-        """The same for the body in another frame."""
+        """Return the same for the body in another frame."""
         ...
 
     def compare(
@@ -59,30 +59,34 @@ class FullModel(Protocol):
         count: int | None,
         progress: bool | None,
     ) -> Any:
-        """The body beside the full model."""
+        """Compare the body with the full model."""
         ...
 
     def buckling_force(self, node: str, direction: Array) -> float | None:
-        """The force at a node at which the full model buckles, N, if that is known."""
+        """The force at a node at which the full model buckles, N, if it is known."""
         ...
 
 
 #: The most modes of a kind that a beam may have.
 MOST_MODES = 100
-#: What a body computes of itself when it is first asked for, as mappings.
+#: Mappings that a body computes when they are first used.
 _MAPPINGS = ("beam_parts", "stiffness_parameters")
 
 
 class FlexibleBody(Body):
-    """A body that deforms in m assumed modes; made by `FlexibleBody.from_nodes`, `beam` or `Structure.reduce`.
+    """A body that deforms in m assumed modes; `FlexibleBody.from_nodes`, `beam` and `Structure.reduce` make one.
 
-    `carrier` is what carries its mass, either small rigid bodies (`MassPoints`) or modal integrals; `nodes` are the
-    places where other bodies attach, `stiffness` and `damping` its (m, m) modal matrices.  A beam keeps its arguments
-    in `recipe`, for files, a reduced structure its lines and its surface in `outline`, for pictures, and what it was reduced
-    from in `reduced_from`, for its report; files and copies do not hold the latter.  A body with changed parameters
-    (`with_parameters`) has them in `variation`, and the body that it was in `nominal`.  `recovery` has strains and section
-    forces by its modes, `load_stiffness` what loads would do to its stiffness if its model had it.  The body is
-    immutable.
+    The body is immutable.  Its attributes:
+
+    - `carrier` represents its mass, either as small rigid bodies (`MassPoints`) or as modal integrals.
+    - `nodes` are the points at which other bodies attach.
+    - `stiffness` and `damping` are its (m, m) modal matrices.
+    - `recipe` has the arguments of a beam, for files.
+    - `outline` has the lines and the surface of a reduced structure, for pictures.
+    - `reduced_from` is what the body was reduced from, for its report; files and copies do not contain it.
+    - `variation` has the parameters changed by `with_parameters`, and `nominal` is the body before the change.
+    - `recovery` has the strains and section forces per unit of each mode.
+    - `load_stiffness` is the effect that loads would have on the stiffness if the model included it.
     """
 
     kind = "flexible"
@@ -137,28 +141,27 @@ class FlexibleBody(Body):
         second: ArrayLike | None = None,
         strain: Mapping[str, ArrayLike] | ArrayLike | None = None,
     ) -> FlexibleBody:
-        """A flexible body from n nodes and m modes, as a finite-element program gives them.
+        """Make a flexible body from n nodes and m modes, as given by a finite-element program.
 
         Parameters
         ----------
         mass : (n,) node masses, kg.
         position : (n, 3) undeformed positions in the body frame, m.
         translation : (n, 3, m); the displacement of node j is translation[j] @ eta.
-        rotation : (n, 3, m); the rotation vector of node j is rotation[j] @ eta.  None: the nodes do not turn.
-        stiffness, damping : (m, m), symmetric positive semidefinite; damping None is zero.
-        inertia : (n, 3, 3) about the node, body axes, or (n, 3) its diagonals.  None: point masses (at `com`).
-            Referred to its mass centre, each must satisfy the conditions of `RigidBody`.
-        com : (n, 3) from each node to its mass centre.  None: at the node.
+        rotation : (n, 3, m); the rotation vector of node j is rotation[j] @ eta.  None: the nodes do not rotate.
+        stiffness, damping : (m, m), symmetric positive semidefinite.  Damping None: zero.
+        inertia : (n, 3, 3) about the node in body axes, or (n, 3) the diagonals.  None: point masses (at `com`).
+            Each must, about its own centre of mass, satisfy the conditions of `RigidBody`.
+        com : (n, 3) from each node to its centre of mass.  None: at the node.
         names : n names.  None: "0", "1", ...
         second : (n, 3, m, m), symmetric in the modes; node j is displaced by translation[j] @ eta +
-            1/2 eta^T second[j] eta.  Such second-order shapes are what stiffens a spinning or a loaded body.  None: the
-            nodes move on straight lines.
-        strain : strain gauges, {name: (m,)} or (g, m): the strain that each shows by one unit of every mode, for
+            1/2 eta^T second[j] eta.  These second-order shapes stiffen a spinning or loaded body.  None: the nodes move
+            along straight lines.
+        strain : strain gauges, {name: (m,)} or (g, m): the strain that each shows per unit of every mode, for
             `Result.strain`.
 
-        Clamped modes vanish at the body-frame origin; for modes that do not, attach the body with
-        `inboard=` the node that carries the joint.  Any of the numbers may be SymPy expressions, for
-        `lb.symbolic.equations`.
+        Clamped modes vanish at the origin of the body frame.  For modes that do not, attach the body with `inboard=`
+        the node that carries the joint.  Any of the numbers may be SymPy expressions, for `lb.symbolic.equations`.
         """
         mass = array("mass", mass, ("n",), "One mass per node.", True)
         n = mass.size
@@ -205,13 +208,13 @@ class FlexibleBody(Body):
 
     @property
     def free_symbols(self) -> frozenset:
-        """The symbols among its parameters."""
+        """The symbols in the parameters."""
         numbers = [*self.carrier.numbers(), *self.nodes.shapes.numbers()]
         return frozenset(free_symbols(*numbers, self.stiffness, self.damping))
 
     @property
     def points(self) -> MassPoints | None:
-        """The mass points; None if its mass is given by modal integrals."""
+        """The mass points; None if the mass is given by modal integrals."""
         return self.carrier if isinstance(self.carrier, MassPoints) else None
 
     @property
@@ -226,12 +229,12 @@ class FlexibleBody(Body):
 
     @property
     def node_set(self) -> Nodes:
-        """The nodes as every body has them."""
+        """The nodes in the form common to all bodies."""
         return self.nodes
 
     @property
     def nominal(self) -> FlexibleBody:
-        """The body before its parameters were changed; itself if they were not."""
+        """The body before its parameters were changed, or the body itself."""
         return self if self._nominal is None else self._nominal
 
     @cached_property
@@ -243,7 +246,7 @@ class FlexibleBody(Body):
 
     @cached_property
     def beam_parts(self) -> Mapping[str, Part]:
-        """The parts of the stiffness of a beam by the names of its stiffnesses; none of other bodies."""
+        """The parts of the stiffness of a beam, by the names of its stiffnesses; empty for other bodies."""
         from limber.bodies.beam_forces import (  # noqa: PLC0415 (it is above this module)
             beam_of,
         )
@@ -257,7 +260,7 @@ class FlexibleBody(Body):
         return stiffness_parameters(self)
 
     def constants(self, inboard: int | None, ruthless: bool) -> BodyConstants:
-        """The constants in the body frame or, if the modes do not move the inboard node, in its frame."""
+        """Return the constants in the body frame, or in that of the inboard node if the modes do not move it."""
         nodes, integrals = self.nodes.with_body_frame(), self.integrals
         if inboard is not None and (ruthless or self.modes == 0):
             node = nodes.shapes[[inboard]]
@@ -269,13 +272,13 @@ class FlexibleBody(Body):
         return BodyConstants(nodes, *moments, integrals, self.stiffness, self.damping)
 
     def parameters(self) -> Mapping[str, Quantity]:
-        """Mass, modal stiffness and damping, and the numbers of a beam; see `limber.bodies.variation`."""
+        """The mass, the modal stiffness and damping, and the numbers of a beam; see `limber.bodies.variation`."""
         return quantities(self)
 
     def parameter_constants(
         self, given: Mapping[str, Sequence[Any]], inboard: int | None
     ) -> dict[str, list[Any]]:
-        """Stiffness, damping, and the factor on all inertias, as far as they depend on the given parameters."""
+        """Return stiffness, damping and the factor on all inertias, if they depend on the given parameters."""
         known = self.variation
         other = varied_by(self, given)
         found: dict[str, list[Any]] = {}
@@ -294,7 +297,7 @@ class FlexibleBody(Body):
     def changed_constants(
         self, new: Body, given: Mapping[str, Sequence[Any]], inboard: int | None
     ) -> dict[str, Any]:
-        """The numbers of a varied body that are not those of this one."""
+        """Return the constants of a varied body that differ from those of this one."""
         found: dict[str, Any] = {}
         if new.mass != self.mass:
             found["inertias"] = [new.mass / self.mass]
@@ -304,11 +307,11 @@ class FlexibleBody(Body):
         return found
 
     def with_parameters(self, given: Mapping[str, ArrayLike]) -> FlexibleBody:
-        """The same body with other numbers and the same mode shapes; see `limber.bodies.variation`."""
+        """Return the same body with other numbers and the same mode shapes; see `limber.bodies.variation`."""
         return varied(self.nominal, varied_by(self, checked(self, given)))
 
     def without_modes(self) -> FlexibleBody:
-        """The body with no modes."""
+        """Return the body without modes."""
         if not self.modes:
             return self
         nodes = self.nodes
@@ -321,7 +324,7 @@ class FlexibleBody(Body):
         )
 
     def with_numbers(self, variation: Variation, **numbers: Any) -> FlexibleBody:
-        """This body, which is nominal, with the read-only numbers of a variation."""
+        """Return this nominal body with the read-only numbers of a variation."""
         made = object.__new__(FlexibleBody)
         cached = ("integrals", *_MAPPINGS)
         kept = {name: x for name, x in vars(self).items() if name not in cached}
@@ -330,7 +333,7 @@ class FlexibleBody(Body):
         return made
 
     def with_damping(self, damping: Array) -> FlexibleBody:
-        """The body with this modal damping matrix; a beam has it in its recipe."""
+        """Return the body with this modal damping matrix; that of a beam is stored in its recipe."""
         if self._nominal is not None:
             return self.with_parameters({"damping": damping})
         _, D = modal_matrices(self.stiffness, damping, self.modes)
@@ -350,11 +353,11 @@ class FlexibleBody(Body):
         )
 
     def report(self, **options: Any) -> Any:
-        """Whether to trust the body: see `limber.structures.report`, which has the options."""
+        """Report how far to trust the body; see `limber.structures.report` for the options."""
         return registered("FlexibleBody.report")(self, **options)
 
     def recovered(self) -> Recovery | None:
-        """What is recovered from its modes; of a beam, its section forces at its nodes."""
+        """The quantities recovered from the modes; for a beam, the section forces at its nodes."""
         from limber.bodies.beam_forces import beam_forces  # noqa: PLC0415 (it is above this module)
 
         if self.recovery is not None or self.recipe is None or not self.modes:
@@ -363,18 +366,18 @@ class FlexibleBody(Body):
 
     @property
     def stations(self) -> tuple[str, ...]:
-        """Names of the sections of a beam or of a reduced frame, for `Result.section_forces`; none of other bodies."""
+        """The names of the sections of a beam or reduced frame, for `Result.section_forces`; empty for other bodies."""
         recovery = self.recovered()
         return () if recovery is None else recovery.stations
 
     @property
     def members(self) -> tuple[str, ...]:
-        """Names of the members of a reduced frame; none of other bodies."""
+        """The names of the members of a reduced frame; empty for other bodies."""
         recovery = self.recovered()
         return () if recovery is None else tuple(member.name for member in recovery.members)
 
     def with_recovery(self, recovery: Recovery | None) -> FlexibleBody:
-        """The body with these strains and section forces by its modes, those of its nominal body if there is one."""
+        """Return the body with these strains and section forces per mode, which are those of the nominal body."""
         if self._nominal is not None:
             return varied(self._nominal.with_recovery(recovery), self.variation)
         return FlexibleBody(
@@ -399,7 +402,7 @@ class FlexibleBody(Body):
         return turn[:, 0], float(np.pi**2 * EI / (4.0 * recipe.length**2))
 
     def tipping(self) -> tuple[Array, Array, Array] | None:
-        """Place, axes and tipping moments of a beam, if there are any."""
+        """The place, axes and tipping moments of a beam, if there are any."""
         recipe = self.recipe
         moments = None if recipe is None else recipe.tipping_moments()
         if recipe is None or moments is None or not np.isfinite(moments).any():
@@ -409,18 +412,18 @@ class FlexibleBody(Body):
 
     @property
     def truncated(self) -> bool:
-        """Whether its second-order shapes are known for its nodes, but not for its mass."""
+        """Whether the second-order shapes are known for the nodes but not for the mass."""
         return self.stiffens and self.integrals.curved is None and self.integrals.second
 
     def extent(self) -> float:
-        """The largest distance of a mass point or node."""
+        """The largest distance of a mass point or node from the body frame."""
         return float(np.linalg.norm(self._every_point().position, axis=1).max())
 
     def largest_motion(self) -> tuple[Array, Array]:
-        """The largest components of the mode shapes of mass points and nodes.
+        """The largest components of the mode shapes at the mass points and nodes.
 
-        If the mass is given by integrals, the root of the mean square of the displacement counts too: a few nodes say
-        little of the motion of all.
+        If the mass is given by integrals, the root mean square of the displacement counts too, because a few nodes say
+        little about the motion of the whole body.
         """
         rotation, translation = self._every_point().largest()
         if self.points is None:
@@ -438,7 +441,7 @@ class FlexibleBody(Body):
         return self.nodes.shapes[:0] if self.points is None else self.points.shapes
 
     def drawing(self) -> Drawing:
-        """Its outline, or else a line, which also goes through the mass points if there are few nodes."""
+        """The outline, or else a line, which also passes through the mass points if there are few nodes."""
         return Drawing(True, self._mass_points(), None, self.outline)
 
     def __repr__(self):

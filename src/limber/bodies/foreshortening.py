@@ -1,10 +1,10 @@
-"""Foreshortening: by how much the points of a bent beam approach its root.
+"""Foreshortening: how far the points of a bent beam move towards its root.
 
 A beam whose axis keeps its length while it bends by u_y(x), u_z(x) has, to second order,
 
     u_x(x) = -1/2 int_0^x (u_y'^2 + u_z'^2) dx  =  1/2 eta^T B(x) eta,   B_rs(x) = -int_0^x (y_r' y_s' + z_r' z_s') dx
 
-This term is what stiffens a beam that spins or is pulled, and softens one that is pressed.
+This term stiffens a beam under spin or tension, and softens it under compression.
 """
 
 from __future__ import annotations

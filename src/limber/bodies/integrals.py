@@ -207,5 +207,5 @@ class ModalIntegrals:
         return ModalIntegrals(self.mass, self.S0, self.J0, E0, F0, J1, G0, F1, J2)
 
     def numbers(self) -> list[Array]:
-        """All arrays, for those who look for symbols in them."""
+        """All arrays, for a search for symbols."""
         return [np.asarray(x) for x in vars(self).values() if isinstance(x, np.ndarray | float)]

@@ -1,14 +1,14 @@
-r"""What loads would add to the modal stiffness of a body whose model leaves it out.
+r"""The effect of loads on the modal stiffness of a body whose model leaves it out.
 
-A load that stresses a body changes its stiffness by kappa, which is linear in the load.  A body without second-order
-shapes may know kappa of unit loads all the same, so that one can tell when its model no longer holds:
+A load that stresses a body changes its stiffness by kappa, which is linear in the load.  Even a body without
+second-order shapes may have kappa for unit loads, which shows when its model is no longer valid:
 
     kappa = a . A + wd . B + sum_ij (w w^T - |w|^2 1)_ij C_ij + sum_nodes F . D
 
-with the acceleration a of the body frame less gravity, its angular acceleration wd and velocity w, and forces F at
-nodes, all in body axes.  Where the modes of a body move the node at its joint, kappa has six more rows and columns, of
-unit rotations about and translations along the axes of the body frame: seen from that node, which its joint holds, a
-mode moves the body by the opposite of the motion of the node as well, and a load does work on that.
+with the acceleration a of the body frame minus gravity, its angular acceleration wd and velocity w, and forces F at
+nodes, all in body axes.  If the modes of a body move the node at its joint, kappa has six more rows and columns, for
+unit rotations about and translations along the axes of the body frame.  Seen from that node, which its joint holds, a
+mode also moves the body by the opposite of the motion of the node, and a load does work on that.
 """
 
 from __future__ import annotations

@@ -16,8 +16,7 @@ from limber.checks import rotation as rotation_matrix
 def placed(
     body: FlexibleBody, offset: ArrayLike | None = None, rotation: ArrayLike | None = None
 ) -> FlexibleBody:
-    """`body` in another body frame: its old origin lies at `offset`, its old axes are the columns of
-    `rotation`.
+    """`body` in another body frame: its old origin is at `offset`, its old axes are the columns of `rotation`.
 
     Use it if the frame is given, as in a URDF, and a beam does not lie along its x axis.  None means no
     translation or no rotation.

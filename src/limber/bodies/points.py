@@ -91,7 +91,7 @@ class MassPoints(Shaped):
         return replace(self, shapes=self.shapes.without_modes())
 
     def numbers(self) -> list[Array]:
-        """All arrays, for those who look for symbols in them."""
+        """All arrays, for a search for symbols."""
         return [self.mass, self.inertia, self.com, *self.shapes.numbers()]
 
 

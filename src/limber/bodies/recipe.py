@@ -58,7 +58,7 @@ class BeamRecipe:
         )
 
     def force_factors(self) -> Array:
-        """(6,): by what the section forces of a mode were multiplied: N, Vy, Vz, Mx, My, Mz.
+        """(6,): the factors of the section forces of a mode: N, Vy, Vz, Mx, My, Mz.
 
         Shear forces are those of the shear strains or, in a beam without these, follow from the moments.
         """
@@ -67,12 +67,12 @@ class BeamRecipe:
         return np.array(self._factors("EA", *shear, "GJ", "EIy", "EIz"))
 
     def _factors(self, *names: str) -> list[float]:
-        """By what stiffnesses of these names were multiplied."""
+        """The factors of the stiffnesses of these names."""
         known = dict(self.factors)
         return [known.get("stiffness", 1.0) * known.get(name, 1.0) for name in names]
 
     def bending_stiffness(self) -> float | None:
-        """The least EI of the planes with bending modes, N m^2; None without such modes."""
+        """The smallest EI of the planes with bending modes, N m^2; None without such modes."""
         counts = dict(self.modes)
         planes = [i for i, kind in enumerate(("z", "y")) if counts[kind]]
         scale = self._factors("EIy", "EIz")
@@ -83,11 +83,11 @@ class BeamRecipe:
         return min((scale[i] * EI[i] for EI in ends for i in planes), default=None)
 
     def tipping_moments(self) -> Array:
-        """(2,): the moments about y and z at the root, N m, at which a force at its tip makes the beam tip over sideways.
+        """(2,): the moments about y and z at the root, N m, at which a force at the tip tips the beam over sideways.
 
-        Prandtl's 4.013 sqrt(EI GJ) / L of a cantilever, with the sideways EI; its own curvature, which the force causes, puts
-        it off by 1 / sqrt(1 - EI / EI of the bending).  Infinite where that is not known or does not happen: without GJ,
-        without modes in the sideways plane, and where that is the stiffer one.
+        They are Prandtl's 4.013 sqrt(EI GJ) / L of a cantilever, with the sideways EI.  The curvature due to the force
+        increases them by 1 / sqrt(1 - EI / EI of the bending).  They are infinite if they are not known or do not
+        exist: without GJ, without modes in the sideways plane, and if that plane is the stiffer one.
         """
         sections = self.section if isinstance(self.section, tuple) else (self.section,)
         each = [(x.EI, x.GJ) if x is not None else (self.EI, self.GJ) for x in sections]

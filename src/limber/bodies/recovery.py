@@ -1,4 +1,4 @@
-"""What is recovered from the modes of a body: strains of gauges, and forces in its sections."""
+"""Quantities recovered from the modes of a body: strains of gauges, and forces in its sections."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from limber.short_repr import short_repr
 class MemberStations:
     """The stations of a member of a frame, in pairs: both ends of its elements, from its node a to its node b.
 
-    name : of the member, "a-b".
+    name : name of the member, "a-b".
     ends : the names of its nodes a and b.
     stations : numbers of the stations.
-    distance : from its end at a to each of them, m.
+    distance : distance from its end at a to each of them, m.
     """
 
     name: str
@@ -36,10 +36,10 @@ class MemberStations:
 class Recovery:
     """Linear outputs of m modes; either part may be missing.
 
-    gauges, strain : names, and the strain (g, m) of each by one unit of every mode.
-    forces : section forces and strains at named stations by one unit of every mode, columns (m,).
+    gauges, strain : names, and the strain (g, m) of each gauge per unit of every mode.
+    forces : section forces and strains at named stations per unit of every mode, columns (m,).
     nodes : the node at which each station of a frame is.
-    members : those of a frame.
+    members : the members of a frame.
     beam : what the beam with these stations was made from; None for frames.
     """
 
@@ -56,7 +56,7 @@ class Recovery:
         read_only(self)
 
     def scaled(self, factors: tuple[tuple[str, float], ...]) -> Recovery:
-        """Those of a body whose stiffness is multiplied by factors, by name as in the recipe of a beam."""
+        """Return the recovery of a body whose stiffness is multiplied by factors, named as in the recipe of a beam."""
         if self.forces is None:
             return self
         if self.beam is None:
@@ -68,7 +68,7 @@ class Recovery:
 
     @property
     def stations(self) -> tuple[str, ...]:
-        """Names of the stations."""
+        """The names of the stations."""
         return () if self.forces is None else self.forces.names
 
 

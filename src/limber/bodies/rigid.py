@@ -41,13 +41,13 @@ class RigidBody(Body):
     ----------
     mass : kg, not negative.
     com : centre of mass in the body frame, m.
-    inertia : inertia about the centre of mass, body axes, kg m^2: a 3 x 3 matrix, or its diagonal (Ixx, Iyy,
-        Izz).  Some distribution of mass must have it, or it must be about one axis only (for motion in a plane,
-        rotors, slices of a beam).  None: a point mass.
-    nodes : named points of the body, m; other bodies attach there.
+    inertia : inertia about the centre of mass in body axes, kg m^2: a 3 x 3 matrix, or its diagonal (Ixx, Iyy, Izz).
+        It must be physically possible, that of some distribution of mass, or about one axis only (for motion in a
+        plane, rotors, slices of a beam).  None: a point mass.
+    nodes : named points of the body, m, at which other bodies attach.
     check_inertia : False also accepts an inertia that no distribution of mass has, with one principal moment larger
-        than the sum of the others.  Files of robots sometimes have such inertias.  "indefinite" accepts negative
-        principal moments as well: `build()` refuses the system only if its mass matrix is not positive definite.
+        than the sum of the others; robot files sometimes contain such inertias.  "indefinite" accepts negative
+        principal moments as well; `build()` then rejects the system only if its mass matrix is not positive definite.
 
     Any of these may be SymPy expressions, for `lb.symbolic.equations`.
     """
@@ -91,33 +91,33 @@ class RigidBody(Body):
 
     @property
     def free_symbols(self) -> frozenset:
-        """The symbols among its parameters."""
+        """The symbols in the parameters."""
         return frozenset(free_symbols(self.mass, self.com, self.inertia, *self.nodes.values()))
 
     @property
     def modal_mass(self) -> Array:
-        """The mass matrix of no modes."""
+        """An empty mass matrix, because there are no modes."""
         return np.zeros((0, 0))
 
     @property
     def end_node(self) -> None:
-        """The body frame carries the next body of a chain unless a node is named."""
+        """None: the body frame carries the next body of a chain unless a node is named."""
         return None
 
     @property
     def node_set(self) -> Nodes:
-        """The nodes as every body has them."""
+        """The nodes in the form common to all bodies."""
         n = len(self.nodes)
         position = np.array(list(self.nodes.values())).reshape(n, 3)
         return Nodes(tuple(self.nodes), Shapes.still(position))
 
     def inertia_about_origin(self) -> Array:
-        """3 x 3 inertia about the body-frame origin."""
+        """The 3 x 3 inertia about the origin of the body frame."""
         c = self.com
         return self.inertia + self.mass * (c @ c * np.eye(3) - np.outer(c, c))
 
     def constants(self, inboard: int | None, ruthless: bool) -> BodyConstants:
-        """The constants in the frame of the inboard node, or in the body frame if there is none."""
+        """Return the constants in the frame of the inboard node, or in the body frame if there is none."""
         nodes = self.node_set.with_body_frame()
         shift = self._origin(inboard)
         moved = RigidBody(self.mass, self.com - shift, self.inertia, check_inertia=INDEFINITE)
@@ -126,7 +126,7 @@ class RigidBody(Body):
         return BodyConstants(Nodes(nodes.names, shifted), self.mass, self.mass * moved.com, J)
 
     def parameters(self) -> Mapping[str, Quantity]:
-        """Mass, mass centre and inertia."""
+        """The mass, the centre of mass and the inertia."""
         return {
             "mass": Quantity(np.array(self.mass), ", kg"),
             "com": Quantity(np.array(self.com), ": centre of mass, body axes, m"),
@@ -138,7 +138,7 @@ class RigidBody(Body):
     def parameter_constants(
         self, given: Mapping[str, Sequence[Any]], inboard: int | None
     ) -> dict[str, list[Any]]:
-        """Mass, first moment and inertia about the origin, I - m c~ c~, if any parameter is given."""
+        """Return mass, first moment and inertia about the origin, I - m c~ c~, if any parameter is given."""
         own = {name: known.value.ravel().tolist() for name, known in self.parameters().items()}
         if not own.keys() & given.keys():
             return {}
@@ -157,7 +157,7 @@ class RigidBody(Body):
         return {"mass": [mass], "moment": [mx, my, mz], "inertia": about_origin}
 
     def with_parameters(self, given: Mapping[str, ArrayLike]) -> RigidBody:
-        """The same body with another mass, mass centre or inertia."""
+        """Return the same body with another mass, centre of mass or inertia."""
         own: dict[str, Any] = {"mass": self.mass, "com": self.com, "inertia": self.inertia}
         for name in given:
             if name not in own:
@@ -171,22 +171,22 @@ class RigidBody(Body):
         return np.zeros(3) if inboard is None else self.node_set.position[inboard]
 
     def without_modes(self) -> RigidBody:
-        """The body itself."""
+        """Return the body itself."""
         return self
 
     def extent(self) -> float:
-        """The largest of the distances of its mass centre and nodes and its radius of gyration."""
+        """The largest of the radius of gyration and the distances of the centre of mass and the nodes."""
         lengths = [np.linalg.norm(place) for place in (self.com, *self.nodes.values())]
         if self.mass > 0.0:
             lengths.append(np.sqrt(max(np.trace(self.inertia), 0.0) / self.mass))
         return float(max(lengths))
 
     def largest_motion(self) -> tuple[Array, Array]:
-        """Empty arrays: there are no modes."""
+        """Empty arrays, because there are no modes."""
         return np.zeros(0), np.zeros(0)
 
     def drawing(self) -> Drawing:
-        """Bars, and its mass centre if it has mass."""
+        """Bars, and the centre of mass if the body has mass."""
         centre = self.com if self.mass > 0.0 else None
         return Drawing(False, Shapes.still(np.zeros((0, 3))), centre)
 

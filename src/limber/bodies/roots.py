@@ -1,6 +1,6 @@
-"""The root of a function between two points where its signs differ.
+"""The root of a function between two points with different signs.
 
-SciPy has several such searches, but to import them takes longer than everything else that a beam needs.
+SciPy has several such searches, but importing them takes longer than everything else that a beam needs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Cross sections of beams, and the materials that they are made of."""
+"""Cross sections of beams and their materials."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Material:
     ----------
     E : Young's modulus, Pa.
     rho : density, kg/m^3.
-    nu, G : Poisson's ratio or shear modulus, Pa; one of them.
+    nu, G : Poisson's ratio, or shear modulus, Pa; give one of them.
     """
 
     E: float
@@ -77,29 +77,29 @@ class Form:
 
 @dataclass(frozen=True)
 class Section:
-    """A cross section in the y-z plane of a beam along x, its axes through the centroid.
+    """A cross section in the y-z plane of a beam along x, with axes through the centroid.
 
-    `Section.circle`, `.tube`, `.rectangle`, `.box` and `.polygon` make one from its form and a `Material`; the
-    numbers themselves are the parameters here.
+    `Section.circle`, `.tube`, `.rectangle`, `.box` and `.polygon` make one from its form and a `Material`.  To give the
+    constants themselves, use the parameters below.
 
     Parameters
     ----------
     EA : axial stiffness, N.
-    EI : bending stiffness, N m^2: one number or (EIy, EIz).  EIz bends in the x-y plane, EIy in x-z.
+    EI : bending stiffness, N m^2: one number or (EIy, EIz).  EIz is for bending in the x-y plane, EIy in x-z.
     GJ : torsional stiffness, N m^2.
     rhoA : mass per length, kg/m.
-    kGA : shear stiffness, N: one number or (along y, along z).  None: no shear deformation, the theory of Euler and
-        Bernoulli.
+    kGA : shear stiffness, N: one number or (along y, along z).  None: no shear deformation (Euler-Bernoulli theory).
     rhoI : rotary inertia per length, kg m: one number or (about y, about z).  None: that of a homogeneous section,
-        rhoA EI / EA, if kGA is given (the theory of Timoshenko), and zero otherwise.
-    rhoIx : moment of inertia per length about the axis, kg m.  None: that of a homogeneous section, rhoA (EIy + EIz) / EA.
+        rhoA EI / EA, if kGA is given (Timoshenko theory), and zero otherwise.
+    rhoIx : moment of inertia per length about the axis, kg m.  None: that of a homogeneous section, rhoA (EIy + EIz) /
+        EA.
     EIyz : E times the integral of y z over the section, N m^2; zero if y and z are principal axes.
     shear_centre : (y, z) of the shear centre, m.
     surface : points (y, z) at which strain and stress are reported, m.
-    E : Young's modulus of the material at the surface, Pa.  None: the section has no stress.
-    shear_stress : the largest shear stress in the section by one unit of torsion, 1/m^3, and of the shear forces along y
-        and along z, 1/m^2.  None: the section has no shear stress.
-    form : what the section was made from, for tapers and files; not for users to give.
+    E : Young's modulus of the material at the surface, Pa.  None: no stress is available.
+    shear_stress : the largest shear stress in the section per unit torsional moment, 1/m^3, and per unit shear force
+        along y and along z, 1/m^2.  None: no shear stress is available.
+    form : what the section was made from, for tapers and files; do not set it.
     """
 
     EA: float
@@ -164,7 +164,7 @@ class Section:
 
     @classmethod
     def tube(cls, radius: float, wall: float, material: Material) -> Section:
-        """A hollow circle: outer radius and thickness of the wall."""
+        """A hollow circle, by its outer radius and wall thickness."""
         radius = number("radius", radius, above=0.0)
         wall = number("wall", wall, above=0.0)
         if wall > radius:
@@ -176,13 +176,13 @@ class Section:
 
     @classmethod
     def rectangle(cls, width: float, height: float, material: Material) -> Section:
-        """A solid rectangle: width along y, height along z."""
+        """A solid rectangle, by its width along y and height along z."""
         sizes = number("width", width, above=0.0), number("height", height, above=0.0)
         return cls._of("rectangle", sizes, material)
 
     @classmethod
     def box(cls, width: float, height: float, wall: float, material: Material) -> Section:
-        """A hollow rectangle: outer width along y, outer height along z, and thickness of its thin walls."""
+        """A thin-walled hollow rectangle, by its outer width along y, outer height along z and wall thickness."""
         sizes = number("width", width, above=0.0), number("height", height, above=0.0)
         wall = number("wall", wall, above=0.0)
         if 2.0 * wall >= min(sizes):
@@ -201,15 +201,15 @@ class Section:
         holes: Sequence[ArrayLike] = (),
         mesh: float | None = None,
     ) -> Section:
-        """Any polygon, by the finite elements of `sectionproperties`; needs the extra `sections`.
+        """Any polygon, computed by the finite elements of `sectionproperties`; needs the extra `sections`.
 
-        Shear stiffnesses are those without lateral contraction, 5/6 GA for a rectangle.
+        The shear stiffnesses are those without lateral contraction, 5/6 GA for a rectangle.
 
         Parameters
         ----------
-        points : (n, 2) corners (y, z) in order, in axes of any origin, m.  The centroid lies on the axis of the beam.
-        material : of the whole section.
-        holes : polygons that are left out, each (n, 2).
+        points : (n, 2) corners (y, z) in order, in axes with any origin, m.  The centroid lies on the axis of the beam.
+        material : the material of the whole section.
+        holes : polygons that are cut out, each (n, 2).
         mesh : the largest area of a triangle of the mesh, m^2.  None: 1/1000 of the area of the polygon.
         """
         from limber.bodies.section_polygon import polygon_section  # noqa: PLC0415
@@ -227,7 +227,7 @@ class Section:
 
     @classmethod
     def from_geometry(cls, geometry: Geometry, material: Material, **more: Any) -> Section:
-        """A section of one material from its area, moments, torsion constant and shear coefficients."""
+        """A section of one material, by its area, moments, torsion constant and shear coefficients."""
         E, G, rho = material.E, material.shear_modulus, material.rho
         A, (Iy, Iz) = geometry.area, geometry.second_moments
         return cls(
@@ -247,13 +247,13 @@ class Section:
     # --- made from others ---------------------------------------------------------------------
 
     def slender(self) -> Section:
-        """The same section without shear deformation and rotary inertia of bending: the theory of Euler and Bernoulli."""
+        """Return the same section without shear deformation and rotary inertia of bending (Euler-Bernoulli theory)."""
         form = None if self.form is None else replace(self.form, slender=True)
         return replace(self, kGA=None, rhoI=(0.0, 0.0), form=form)
 
     @property
     def stress_constants(self) -> tuple[float, float, float, float]:
-        """E and the largest shear stresses by unit loads; nan for those that are not known."""
+        """E and the largest shear stresses per unit load; nan for those that are not known."""
         E = np.nan if self.E is None else self.E
         return (E, *(3 * (np.nan,) if self.shear_stress is None else self.shear_stress))
 
@@ -267,14 +267,14 @@ class Section:
 
     @property
     def is_slender(self) -> bool:
-        """Whether there is neither shear deformation nor rotary inertia of bending."""
+        """Whether the section has neither shear deformation nor rotary inertia of bending."""
         return self.kGA is None and not any(self.rhoI)
 
     def between(self, other: Section, part: float) -> Section:
-        """The section at `part`, from 0 at this one to 1 at the other, of a member that tapers from one to the other.
+        """Return the section at `part` of a member that tapers from this section (0) to another (1).
 
-        The sizes of two sections of one form and material vary linearly; otherwise all the constants do, and there is no
-        shear stress.
+        The dimensions of two sections of the same form and material vary linearly.  Otherwise all constants do, and
+        there is no shear stress.
         """
         if self == other:
             return self
@@ -320,7 +320,7 @@ def _mixed(a: Any, b: Any, part: float) -> Any:
 
 
 def check_material(material: Any) -> Material:
-    """Refuse what is no material."""
+    """Reject anything that is not a material."""
     if not isinstance(material, Material):
         raise ArgumentTypeError(
             f"material must be a lb.Material, as in lb.Material(E=70e9, nu=0.33, rho=2700), got {shown(material)}."

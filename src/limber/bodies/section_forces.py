@@ -1,4 +1,4 @@
-"""Forces in the sections of beams, and the strains and stresses that go with them."""
+"""Forces in the sections of beams, with the corresponding strains and stresses."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ ROWS = 24
 class SectionForces:
     """Forces, strains and stresses of sections, in the axes of the member, x along it.
 
-    They are those that the part outboard of a section, towards end 2 or larger x, exerts on the part inboard of it.
-    Arrays have the shape (*stations, *columns): stations are (elements, 2) in a frame, with the ends of each element,
-    and (n,) along a beam; columns are those of the displacements, none for one vector and (m,) for m modes.  In results
-    times come first, and there are no columns.
+    The forces are those that the part outboard of a section, towards end 2 or larger x, exerts on the part inboard of
+    it.  Arrays have the shape (*stations, *columns).  Stations are (elements, 2) in a frame, with the ends of each
+    element, and (n,) along a beam; columns are those of the displacements, none for one vector and (m,) for m modes.
+    In results times come first, and there are no columns.
 
-    forces, strains : (*stations, 6, *columns): N, Vy, Vz, Mx, My, Mz, and eps, gamma_y, gamma_z and the rates along x of
-        the rotations about x, y, z.
+    forces, strains : (*stations, 6, *columns): N, Vy, Vz, Mx, My, Mz, and eps, gamma_y, gamma_z and the rates along x
+        of the rotations about x, y, z.
     surface : (*stations, p, 2) points (y, z) of the surface, nan where a section has fewer.
-    constants : (*stations, 4): E and the largest shear stresses by unit torsion and unit shear forces along y and z; nan
-        where they are not known.
+    constants : (*stations, 4): E and the largest shear stresses per unit torsion and per unit shear force along y and
+        z; nan where they are not known.
     absent : (*stations, 6): which components no mode has, although loads may cause them.  In results they come from the
         loads that a beam carries, and are nan in a frame.
-    names : of the stations, where they have names.
+    names : names of the stations, if they have any.
     """
 
     forces: Array
@@ -47,7 +47,7 @@ class SectionForces:
     def between(
         self, first: np.ndarray, second: np.ndarray, part: Array, names: Sequence[str]
     ) -> SectionForces:
-        """Those at places between stations, by number: at `part`, 0 to 1, of the way from the first to the second."""
+        """Return the values at places between two stations, by number: at the fraction `part`, 0 to 1, of the way."""
 
         def mixed(x: Array) -> Array:
             w = part.reshape(-1, *(1,) * (x.ndim - 1))
@@ -63,7 +63,7 @@ class SectionForces:
         )
 
     def at(self, eta: Array) -> SectionForces:
-        """The forces at modal coordinates eta (n, m), of columns (m,): n times come before the stations.
+        """Return the forces at modal coordinates eta (n, m), from columns (m,): n times come before the stations.
 
         Components that no mode has are nan.
         """
@@ -82,9 +82,9 @@ class SectionForces:
         )
 
     def scaled(self, factors: Array) -> SectionForces:
-        """The forces of a body whose stiffnesses are multiplied by factors (6,), one a component, and not its strains.
+        """Return the forces of a body whose stiffnesses are multiplied by factors (6,), one per component.
 
-        The modulus of elasticity is known if they are all equal.
+        The strains are unchanged.  The modulus of elasticity is known if the factors are all equal.
         """
         constants = np.array(self.constants)
         constants[..., 0] *= factors[0] if (factors == factors[0]).all() else np.nan
@@ -93,7 +93,7 @@ class SectionForces:
         return replace(self, forces=forces, constants=constants)
 
     def with_absent(self, forces: Array, strains: Array) -> SectionForces:
-        """The same with other numbers for the components that no mode has."""
+        """Return the same with other numbers for the components that no mode has."""
         return replace(
             self,
             forces=np.where(self.absent, forces, self.forces),
@@ -169,9 +169,9 @@ class SectionForces:
 
     @property
     def shear_stress(self) -> Array:
-        """(*stations, *columns): the largest shear stress in the sections, Pa, or more.
+        """(*stations, *columns): an upper bound of the largest shear stress in the sections, Pa.
 
-        The largest stresses of torsion and of both shear forces are added, wherever in the section each of them is.
+        The largest stresses of torsion and of both shear forces are added, wherever in the section each of them occurs.
         """
         largest = self.constants[..., 1:]
         if np.isnan(largest).all():
@@ -184,10 +184,10 @@ class SectionForces:
 
     @property
     def von_mises(self) -> Array:
-        """(*stations, p, *columns): the von Mises stress at the points of the surface, Pa, or more.
+        """(*stations, p, *columns): an upper bound of the von Mises stress at the points of the surface, Pa.
 
         It is sqrt(sigma^2 + 3 tau^2) with the normal stress at the point and the largest shear stress in the section,
-        `shear_stress`, so that it is never below the stress of beam theory there.  It is not linear in the modes: take it
+        `shear_stress`, so it is never below the stress of beam theory there.  It is not linear in the modes: take it
         from results, or from the forces of one state.
         """
         shear = np.expand_dims(self.shear_stress, self._at)

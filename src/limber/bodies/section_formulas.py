@@ -16,7 +16,7 @@ ODD_FIFTH_POWERS = 1.0045237627951398
 
 
 class Geometry(NamedTuple):
-    """What the geometry of a cross section contributes; lengths in metres."""
+    """The geometric constants of a cross section; lengths in metres."""
 
     area: float
     second_moments: tuple[float, float]

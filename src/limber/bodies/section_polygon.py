@@ -80,7 +80,7 @@ def polygon_section(
 
 
 def _shear_stresses(analysis: Any, size: float) -> tuple[float, float, float]:
-    """The largest shear stress in the mesh by unit torsion, and by unit shear forces along y and z."""
+    """The largest shear stress in the mesh per unit torsion, and per unit shear force along y and z."""
 
     def largest(load: str, field: str, per: float) -> float:
         return float(analysis.calculate_stress(**{load: 1.0}).get_stress()[0][field].max()) / per

@@ -1,7 +1,7 @@
-"""Shapes: where points of a body are and how its modes move them.
+"""Shapes: the positions of points of a body, and how its modes move them.
 
-Mass points, nodes and drawn points all move in this way, and whoever wants to know where they go asks here; the
-kernels ask `kernels.nodes`, which reads the records that this file writes.
+Mass points, nodes and drawn points all move in this way, and all code that needs their motion uses this file; the
+kernels use `kernels.nodes`, which reads the records that this file writes.
 """
 
 from __future__ import annotations
@@ -21,8 +21,11 @@ ROUNDING = 1e-14
 
 @dataclass(frozen=True, eq=False)
 class Shapes:
-    """n points in m modes: by eta, point j is displaced by translation[j] @ eta + 1/2 eta^T second[j] eta and turned by
-    the rotation vector rotation[j] @ eta, in body axes."""
+    """n points in m modes.
+
+    Point j is displaced by translation[j] @ eta + 1/2 eta^T second[j] eta and rotated by the rotation vector
+    rotation[j] @ eta, in body axes.
+    """
 
     __repr__ = short_repr
 
@@ -75,18 +78,18 @@ class Shapes:
     # --- at eta -------------------------------------------------------------------------------
 
     def displacements(self, eta: Array) -> Array:
-        """(..., n, 3): how far the points are from where they are undeformed, for eta (..., m)."""
+        """(..., n, 3): the displacements of the points from the undeformed state, for eta (..., m)."""
         linear = np.einsum("nim,...m->...ni", self.translation, eta)
         if self.second is None:
             return linear
         return linear + 0.5 * np.einsum("nirs,...r,...s->...ni", self.second, eta, eta)
 
     def places(self, eta: Array) -> Array:
-        """(..., n, 3): where the points are, for eta (..., m)."""
+        """(..., n, 3): the positions of the points, for eta (..., m)."""
         return self.position + self.displacements(eta)
 
     def velocities(self, eta: Array, eta_dot: Array) -> Array:
-        """(n, 3): how fast the points move in body axes, for eta (m,) and its rates (m,)."""
+        """(n, 3): the velocities of the points in body axes, for eta (m,) and its rates (m,)."""
         linear = np.einsum("nim,m->ni", self.translation, eta_dot)
         if self.second is None:
             return linear
@@ -99,18 +102,17 @@ class Shapes:
     # --- how large they are -------------------------------------------------------------------
 
     def largest(self) -> tuple[Array, Array]:
-        """(m,) each: the largest component of rotation and of displacement of any point by one unit of a mode."""
+        """(m,) each: the largest component of rotation and of displacement of any point per unit of a mode."""
         return np.abs(self.rotation).max(axis=(0, 1)), np.abs(self.translation).max(axis=(0, 1))
 
     def steepest(self) -> Array:
-        """(m,): the largest rotation of any point by one unit of a mode; no point turns by more than this @ |eta|."""
+        """(m,): the largest rotation of any point per unit of a mode; no point rotates by more than this @ |eta|."""
         return np.linalg.norm(self.rotation, axis=1).max(axis=0, initial=0.0)
 
     # --- in other frames ----------------------------------------------------------------------
 
     def placed(self, R: Array, shift: Array) -> Shapes:
-        """The points in another frame, in which the old origin lies at `shift` and the old axes are the columns
-        of R."""
+        """The points in another frame, in which the old origin is at `shift` and the old axes are the columns of R."""
         return Shapes(
             np.einsum("ij,nj->ni", R, self.position) + shift,
             np.einsum("ij,njm->nim", R, self.translation),
@@ -134,7 +136,7 @@ class Shapes:
     # --- for the kernels ----------------------------------------------------------------------
 
     def without_rounding(self) -> Shapes:
-        """The same with zeros for shapes that are nothing but rounding, such as those of a clamped point.
+        """The same with zeros for shapes that are only rounding, such as those of a clamped point.
 
         A closure at a point that modes move by rounding alone would otherwise act on these modes, with forces that
         grow as their shapes get smaller.
@@ -144,11 +146,11 @@ class Shapes:
         return replace(self, translation=_clean(self.translation), rotation=_clean(self.rotation))
 
     def twist(self, j: int) -> Array:
-        """(6, m): rotation and displacement of point j by one unit of each mode of the undeformed body."""
+        """(6, m): rotation and displacement of point j per unit of each mode of the undeformed body."""
         return np.vstack([self.rotation[j], self.translation[j]])
 
     def moves(self, j: int) -> bool:
-        """Whether any mode moves or turns point j."""
+        """Whether any mode moves or rotates point j."""
         return bool(np.any(self.twist(j)) or (self.second is not None and np.any(self.second[j])))
 
     def record(self, j: int, directions: Array | None = None) -> Array:
@@ -159,7 +161,7 @@ class Shapes:
         return node_record(self.position[j], self.twist(j), second)
 
     def numbers(self) -> list[Array]:
-        """All arrays, for those who look for symbols in them."""
+        """All arrays, for a search for symbols."""
         return [x for x in vars(self).values() if x is not None]
 
 
@@ -177,7 +179,7 @@ def _joined_second(parts: Sequence[Shapes]) -> Array | None:
 
 
 class Shaped:
-    """What has `shapes`, whose arrays are its own attributes as well."""
+    """An object with `shapes`, whose arrays are also its own attributes."""
 
     shapes: Shapes
 
@@ -198,7 +200,7 @@ class Shaped:
 
     @property
     def second(self) -> Array | None:
-        """(n, 3, m, m), or None where the points move on straight lines."""
+        """(n, 3, m, m), or None if the points move along straight lines."""
         return self.shapes.second
 
 

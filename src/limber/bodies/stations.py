@@ -1,4 +1,4 @@
-"""Stations of beams and frames: the sections that a user asks for, by name, node, member or place."""
+"""Stations of beams and frames: sections by name, node, member or distance."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Place = tuple[int, int, float, str]
 
 
 def requests(at: Any) -> list[Any]:
-    """What `at` asks for, one by one: names, distances, or pairs of a member and a distance."""
+    """The entries of `at`, one by one: names, distances, or pairs of a member and a distance."""
     pair = isinstance(at, tuple) and len(at) == 2 and isinstance(at[0], str) and _is_number(at[1])
     if isinstance(at, str) or _is_number(at) or pair:
         return [at]
@@ -74,7 +74,7 @@ def in_frame(recovery: Recovery, at: Any, owner: str) -> SectionForces:
 
 
 def _places(recovery: Recovery, which: Any, owner: str) -> Iterable[Place]:
-    """What one request stands for."""
+    """The stations of one request."""
     stations = recovery.stations
     members = {member.name: member for member in recovery.members}
     if isinstance(which, str):

@@ -1,18 +1,19 @@
 r"""Flexible bodies with other numbers and the same mode shapes.
 
-A variation multiplies the density and the stiffnesses of a body by factors.  The shapes, and with them the meaning of the
-modal coordinates, stay those of the nominal body, and the modal matrices follow exactly:
+A variation multiplies the density and the stiffnesses of a body by factors.  The shapes, and thus the meaning of the
+modal coordinates, remain those of the nominal body, and the modal matrices follow exactly:
 
     inertias     mu times those of the nominal body: its mass, its moments, and all of its modal integrals
-    stiffness    s sum_i f_i K_i,  K_i the part of K that the stiffness i of a beam makes (`beam_parts`)
+    stiffness    s sum_i f_i K_i,  K_i the part of K due to the stiffness i of a beam (`beam_parts`)
     damping      a matrix is kept; a beam made with damping ratios zeta keeps these, D_rr = 2 zeta_r sqrt(K_rr mu_r)
 
-A factor on all stiffnesses or on all masses changes no mode shape of any structure.  That of one stiffness changes none
-of a uniform beam without shear deformation either, whose planes, torsion and stretch do not depend on each other.  So the
-varied body is the one that would be made anew with these numbers, but for the normalization of its modes: a new beam has
-modal masses of one, and this one has mu.  Shapes of other bodies would change, and those that are kept are an approximation
-(of second order in the change for frequencies); so would those of a beam that a `load` shaped, which does not change with
-its mass.  The polar inertia of a beam stays where its stiffnesses change, also if it was computed from them.
+A factor on all stiffnesses or on all masses does not change the mode shapes of any structure.  A factor on one
+stiffness does not change those of a uniform beam without shear deformation either, because its two planes, torsion and
+stretch are independent.  So the varied body is the one that would be made with these numbers, except for the
+normalization of its modes: a new beam has modal masses of one, and this one has mu.  The shapes of other bodies would
+change; keeping them is an approximation (of second order in the change for frequencies).  The same holds for a beam
+with shapes due to a `load`, which does not change with its mass.  The polar inertia of a beam does not change with its
+stiffnesses, even if it was computed from them.
 
 Numbers may be floats, complex numbers, or of any scalar type whose elements have a method `sqrt`.
 """
@@ -53,11 +54,11 @@ _UNITS = {"EI": "N m^2", "GJ": "N m^2", "EA": "N", "GA": "N"}
 
 @dataclass(frozen=True, eq=False)
 class Variation:
-    """What differs from the nominal body.
+    """The differences from the nominal body.
 
     factors : of "mass", of the stiffnesses of a beam by name, and of "stiffness" and "damping" as a whole.
     ratios : damping ratios of a beam, or None for those that it was made with.
-    stiffness, damping : matrices in place of those of the nominal body, or None.
+    stiffness, damping : matrices that replace those of the nominal body, or None.
     """
 
     factors: Mapping[str, Any]
@@ -105,7 +106,7 @@ def quantities(body: FlexibleBody) -> dict[str, Quantity]:
 
 
 def _one_or_all(values: Array, meaning: str) -> Quantity:
-    """A quantity of equal numbers, for which one stands, or of several."""
+    """A quantity of equal numbers, given by one, or of several."""
     same = bool((values == values[0]).all())
     return Quantity(np.array(values[0]) if same else values, meaning, values.shape)
 
@@ -121,7 +122,7 @@ def _ratios(nominal: FlexibleBody, variation: Variation) -> Array | None:
 
 
 def excluded(names: Iterable[str]) -> tuple[str, str] | None:
-    """Two parameters that do not go together, if there are any among these; the first is that which tells it all."""
+    """Two of these parameters that exclude each other, if there are any; the first one determines everything."""
     given = set(names)
     return next(((x, name) for name in given for x in EXCLUDED.get(name, ()) if x in given), None)
 
@@ -243,7 +244,7 @@ def _root(x: Any) -> Any:
 
 
 def checked(body: FlexibleBody, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The numbers of parameters, checked: masses and stiffnesses greater than zero, damping not less."""
+    """The numbers of parameters, checked: masses and stiffnesses positive, damping not negative."""
     found: dict[str, Any] = {}
     for name, value in given.items():
         if name in ("stiffness", "damping"):
@@ -308,7 +309,7 @@ def varied(nominal: FlexibleBody, variation: Variation) -> FlexibleBody:
 
 
 def _damping_recipe(nominal: FlexibleBody, variation: Variation, D: Array) -> Any:
-    """The damping of a beam as its recipe has it."""
+    """The damping of a beam in the form of its recipe."""
     ratios = _ratios(nominal, variation)
     if ratios is None:
         return damping_matrix(D)

@@ -1,6 +1,6 @@
 """Programs as C99: one function per program, and the entries through which Python calls it.
 
-The functions have no state, allocate nothing and need nothing but libm.  `lanes` makes a second copy
+The functions have no state, allocate nothing and need only libm.  `lanes` makes a second copy
 on vectors of several states (GCC and Clang vector types), for batches.
 """
 

@@ -176,10 +176,12 @@ class Caller:
     def bound(
         self, arrays: Sequence[np.ndarray], results: Sequence[np.ndarray]
     ) -> Callable[[], None]:
-        """A function without arguments that runs over a batch in these arrays, as they are when it is called.
+        """Return a function without arguments that runs over a batch in these arrays.
 
-        arrays, results : one for each input and output, C-contiguous, of the type of the code, with one batch dimension,
-            which inputs that all states share do not have.  Their quaternions must be unit.
+        It uses the values of the arrays at the time of the call.
+
+        arrays, results : one for each input and output, C-contiguous, of the type of the code, with one batch
+            dimension, except for inputs that all states share.  Their quaternions must be unit.
         """
         inputs = self.program.inputs
         strides = [a.size if x.ndim > len(a.shape) else 0 for a, x in zip(inputs, arrays)]

@@ -1,4 +1,4 @@
-"""`compile` and `operation_count`: the public face of code generation."""
+"""`compile` and `operation_count`: the public interface of code generation."""
 
 from __future__ import annotations
 
@@ -55,54 +55,53 @@ def compile(
     path: str | PathLike | None = None,
     name: str | None = None,
 ) -> Any:
-    """Straight-line code for one function of one system, made from the kernels themselves.
+    """Generate straight-line code for one function of one system, from the kernels themselves.
 
     f = lb.compile(s, "forward_dynamics"); vdot = f(q, v, tau)
 
     Parameters
     ----------
     function : "forward_dynamics" (q, v, tau), "inverse_dynamics" (q, v, vdot), "hybrid_dynamics" (q, v, tau) -> vdot,
-        forces, whose tau has vdot in the places of the `driven` joints, "bias" (q, v),
-        "mass_matrix" (q), "kinetic_energy" (q, v), "potential_energy" (q), "momentum" (q, v),
-        "pose" (q) -> R, p, "jacobian" (q) and "acceleration" (q, v, vdot) of a node, "qdot" (q, v),
-        "integrate" (q, v, dt), and "step" (q, v, tau, dt) -> q, v, which is one step of the classical Runge-Kutta
-        method with tau held constant; with target "cuda" also "rollout", many steps on the device (see
-        `codegen.cuda.CudaRollout`).  Of closed systems also "constraint_forces" (q, v, tau) -> wrenches at the ends b,
-        a row for each closure, "constraint_residual" (q, v) -> position, velocity of the closure rows, and "project"
-        (q, v) -> q, v, which is one step of `lb.project`; "step" ends with it.  Of operational space
-        (`lb.operational_inertia`), with `ends`: "operational_inertia" (q) -> inertia, inverse, "operational_acceleration" (q,
-        v, tau), and "operational_response" (q), which is M^{-1} J^T.
-    target : "c" compiles with the system's compiler and returns a function of NumPy arrays;
-        "c-package" writes a folder to take away and returns its path; "casadi" returns a
+        forces, whose tau contains vdot for the `driven` joints, "bias" (q, v), "mass_matrix" (q), "kinetic_energy" (q,
+        v), "potential_energy" (q), "momentum" (q, v), "pose" (q) -> R, p, "jacobian" (q) and "acceleration" (q, v,
+        vdot) of a node, "qdot" (q, v), "integrate" (q, v, dt), and "step" (q, v, tau, dt) -> q, v, which is one step of
+        the classical Runge-Kutta method with constant tau; with target "cuda" also "rollout", many steps on the device
+        (see `codegen.cuda.CudaRollout`).  For closed systems also "constraint_forces" (q, v, tau) -> wrenches at the
+        ends b, a row for each closure, "constraint_residual" (q, v) -> position, velocity of the closure rows, and
+        "project" (q, v) -> q, v, which is one step of `lb.project`; "step" ends with it.  For operational space
+        (`lb.operational_inertia`), with `ends`: "operational_inertia" (q) -> inertia, inverse,
+        "operational_acceleration" (q, v, tau), and "operational_response" (q), which is M^{-1} J^T.
+    target : "c" compiles with the system's C compiler and returns a function of NumPy arrays;
+        "c-package" writes a stand-alone folder and returns its path; "casadi" returns a
         `casadi.Function`; "cuda" returns a function of arrays on the GPU, shape (size, states).
     body, node : the node of "pose", "jacobian" and "acceleration"; without `node`, the body frame.
     wrt : the Jacobian with respect to an input ("q", "v", "tau", ...) or parameter instead of the
         function itself; or a list of them, for a tuple of Jacobians.  Derivatives with respect to q are on
         the tangent space (nv columns: the derivative along q_dot = N(q) v), and so are those of
         coordinates (the q of "step": nv rows).  In a closed system they are derivatives of a function of all q and v,
-        with A(q) vdot + a0(q, v) = 0 also where the closures are not met; along changes that the closures allow,
+        with A(q) vdot + a0(q, v) = 0 even where the closures are violated; along changes that the closures allow,
         they are those of the mechanism.
     external : (body, node) ends of external wrenches, which become an input (n, 6) in world axes.
-    parameters : names of `System.parameters`, such as "gravity", "<body>.mass", ".inertia", ".EI", ".offset": numbers of the
-        model that become inputs, after the others.
+    parameters : names of `System.parameters`, such as "gravity", "<body>.mass", ".inertia", ".EI", ".offset": numbers
+        of the model that become inputs, after the others.
     driven : ("hybrid_dynamics") the names of the bodies whose joints have prescribed motion.
     ends : (functions of operational space) ("body", node), or a list of them, as in `lb.operational_inertia`.
-    rows : closed systems: which closure rows the code has.  "independent" leaves out those that are superfluous
-        wherever the closures are met, for good; the forces of these rows are zero.  They are found in a configuration
-        from `lb.assemble`; if that is not enough, give a configuration q that meets the closures instead of the
-        word.  Where the other rows lose rank, in singular positions, the results are infinite or NaN.  "all" keeps all
-        rows and cuts off those that depend on others as `lb.forward_dynamics` does, in singular positions too; it has no
-        derivatives and needs float64.  The result says in words which rows it has.
+    rows : (closed systems) which closure rows the code has.  "independent" permanently leaves out the rows that are
+        redundant wherever the closures are satisfied; the forces of these rows are zero.  They are found in a
+        configuration from `lb.assemble`; if that fails, pass a configuration q that satisfies the closures instead of
+        the word.  If the other rows lose rank, in singular configurations, the results are infinite or NaN.  "all"
+        keeps all rows and cuts off those that depend on others as `lb.forward_dynamics` does, even in singular
+        configurations; it has no derivatives and needs float64.  The result says in words which rows it has.
     dtype : "float64" or "float32".
-    lanes : (c) states that one SIMD instruction handles in batches: a power of two from 1 to 64.  The width of the
-        machine's registers is a good choice: 4 or 8, or twice that in float32.
-    threads : (c) for large batches; all cores unless given.
+    lanes : (c) number of states that one SIMD instruction handles in batches: a power of two from 1 to 64.  The width
+        of the machine's registers is a good choice: 4 or 8, or twice that in float32.
+    threads : (c) number of threads for large batches; all cores by default.
     path, name : (c-package) the folder, and the prefix of files and functions.
 
     Generated code does not check values: NaN in an input gives NaN in the results that depend on it, and a
     singular state gives infinities or NaN.  Only target="c" normalizes quaternions that are nearly unit and
-    refuses others; for the other targets they must be unit.  The compiled code is kept by content in the folder
-    of `LIMBER_CACHE_DIR`, or else in the user's cache folder.
+    rejects others; for the other targets they must be unit.  The compiled code is cached by content in the folder
+    `LIMBER_CACHE_DIR`, or else in the user's cache folder.
     """
     if target not in TARGETS:
         raise ArgumentValueError(
@@ -223,7 +222,7 @@ def operation_count(
     ends: Ends = (),
     rows: str | ArrayLike = "independent",
 ) -> OperationCount:
-    """Multiplications, additions, divisions and transcendental calls of the generated code.
+    """Count the multiplications, additions, divisions and transcendental calls of the generated code.
 
     Arguments as in `compile`.
     """

@@ -1,4 +1,4 @@
-"""The functions that are made of several kernels: steps, closed systems, and operational space."""
+"""Functions composed of several kernels: steps, closed systems, and operational space."""
 
 from __future__ import annotations
 

@@ -449,8 +449,8 @@ class CudaFunction(_Kernel):
 class CudaRollout(_Kernel):
     """Whole simulations on the GPU, one for each thread: f(q, v, tau, dt, steps, record=steps).
 
-    The shapes are q (nq, states), v (nv, states), and tau (nv, states), which is held throughout, or
-    (k, nv, states), each row of which is held for steps / k steps.  The function returns q, v at the end or, if
+    The shapes are q (nq, states), v (nv, states), and tau (nv, states), which is constant throughout, or
+    (k, nv, states), where each row is constant for steps / k steps.  The function returns q, v at the end or, if
     `record` is less than `steps`, after every `record` steps: (steps / record, nq, states),
     (steps / record, nv, states).
     """

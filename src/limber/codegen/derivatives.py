@@ -6,8 +6,9 @@ Forward dynamics of trees is differentiated as the solution of inverse dynamics 
 
     d vdot/dx = -M^{-1} d ID/dx at vdot,        d vdot/dtau = M^{-1}
 
-which costs far less than the derivative of the articulated-body sweeps.  That of closed systems is differentiated as
-it stands, with A(q) vdot + a0(q, v) = 0 at every q and v: also along changes that the closures do not allow.
+which costs far less than the derivative of the articulated-body sweeps.  Forward dynamics of closed systems is
+differentiated directly, with A(q) vdot + a0(q, v) = 0 at every q and v, even along changes that the closures do not
+allow.
 
 The derivative of a step is chained: the Jacobian of forward dynamics is one program, called at the four stages, and its
 products with the derivatives of the stages are loops.

@@ -3,7 +3,8 @@
     directional   J(x) dx      cost about 2 to 3 evaluations of the function
     adjoint       J(x)^T dy    cost about 3 to 4 evaluations, however many inputs there are
 
-Derivatives are with respect to the plain inputs.  A call of another program has a call of that one's derivative.
+Derivatives are with respect to the plain inputs.  The derivative of a call of another program is a call of the
+derivative of that program.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Where the values of a rolled program are kept between its stretches.
+"""Where the values of a rolled program are stored between its stretches.
 
-Values that one repetition of a loop computes and another stretch, or another repetition, uses are kept in memory.  What
-the repetitions compute at the same place is a row of values, one for each link, and rows of which no two values of a
-link are needed at the same time share a column.  The columns of all links are frames of equal size, so that a loop goes
-from link to link by adding a constant.  There are two memories: the near one is fast and small, the far one holds what
-does not fit there.
+Values that one repetition of a loop computes and another stretch, or another repetition, uses are stored in memory.
+The values that the repetitions compute at the same place form a row, with one value for each link.  Rows share a column
+if no two values of a link are needed at the same time.  The columns of all links are frames of equal size, so a loop
+goes from link to link by adding a constant.  There are two memories: the near one is fast and small, and the far one
+holds what does not fit there.
 """
 
 from __future__ import annotations

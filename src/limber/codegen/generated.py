@@ -1,4 +1,4 @@
-"""The functions that can be generated, beside those of the table `kernels.functions`."""
+"""The functions that can be generated, in addition to those of the table `kernels.functions`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Equal stretches of a program: where the bodies of a chain do the same arithmetic, one after the other.
+"""Equal stretches of a program, in which the bodies of a chain do the same arithmetic one after the other.
 
-The kernels go from body to body, so that the nodes of bodies of the same kind are equal stretches of the trace, except
-for the numbers and the values that they begin from.  Such stretches become one loop.
+The kernels go from body to body, so the nodes of bodies of the same kind are equal stretches of the trace, except
+for the numbers and the values from which they start.  Such stretches become one loop.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""Steps of a system over many intervals at once, with their slopes: what multiple shooting evaluates.
+"""Steps of a system over many intervals at once, with their derivatives, for multiple shooting.
 
-Solves    x_new = the state after dt, from x = [q, v] with the forces u held, in `substeps` steps of the classical
+Solves    x_new = the state after dt, from x = [q, v] with constant forces u, in `substeps` steps of the classical
           Runge-Kutta method; slopes = d x_new / d (x, u, dt)
 Given     count intervals, each with its own x, u, dt and numbers of the model
 Cost      of an interval and a substep: four Jacobians of forward dynamics and the products of `derivatives.of_step`
 
-Slopes are by the plain coordinates, quaternions included.  `step` is smooth off the unit sphere and ends on it, so that
-x_new = step(x) can be linearized and solved like any other equation.
+Derivatives are with respect to the plain coordinates, including quaternions.  `step` is smooth off the unit sphere and
+ends on it, so x_new = step(x) can be linearized and solved like any other equation.
 """
 
 from __future__ import annotations
@@ -86,14 +86,14 @@ void limber_roll(ptrdiff_t count, ptrdiff_t substeps, const double *x, const dou
 
 
 class Shooting:
-    """The steps of a system and their slopes, compiled.
+    """The steps of a system and their derivatives, compiled.
 
     Parameters
     ----------
     system : a system without closures.
-    forces : the places in v of the forces u.
+    forces : the indices in v of the forces u.
     parameters : names of numbers of the model that become arguments; see `lb.compile`.
-    timed : whether there are slopes by dt.
+    timed : whether to compute derivatives with respect to dt.
     """
 
     def __init__(
@@ -138,7 +138,7 @@ class Shooting:
     def roll(
         self, x: Array, u: Array, dt: Array, substeps: int = 1, numbers: Array | None = None
     ) -> Array:
-        """The states (count, nx) after steps from x (count, nx) with the forces u (count, nu) over dt (count,).
+        """Return the states (count, nx) after steps from x (count, nx) with the forces u (count, nu) over dt (count,).
 
         numbers : the parameters in one row, for all or (count, ...) for each.
         """

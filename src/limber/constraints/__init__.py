@@ -1,5 +1,6 @@
-"""Closed systems: how far closures are from being met, states that meet them, their forces and freedoms; operational space;
-grasps and changes of topology."""
+"""Closed systems: residuals of closures, states that satisfy them, closure forces and degrees of freedom; operational
+space; grasps and changes of topology.
+"""
 
 from limber.constraints.coupling import couple
 from limber.constraints.floating import generalized_jacobian

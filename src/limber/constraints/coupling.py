@@ -18,21 +18,21 @@ OBJECT = (
 
 
 def couple(arms, obj, closures: Iterable = (), *, name: str = "coupled") -> System:
-    """Arms and the object that they hold as one System: its bodies are called arm1/link2, object/panel and so on.
+    """Combine arms and the object that they hold into one System.
 
-    The systems are put side by side as they are: their bodies are neither built nor packed again.  q and v are those of
-    the arms, in order, and of the object.  Grasp, release and exchange change only the closures, by
-    `System.closed_by`.
+    Its bodies are named arm1/link2, object/panel and so on.  The systems are placed side by side as they are; their
+    bodies are neither rebuilt nor packed again.  q and v contain those of the arms, in order, and then those of the
+    object.  Grasp, release and exchange change only the closures, by `System.closed_by`.
 
     Parameters
     ----------
-    arms : systems or assemblies, a list of them; they are called arm1, arm2, ...  A dict, or a list of (name, system)
-        pairs, gives other names.
-    obj : the system that they hold, or a pair ("name", system); called object.  Several objects go into one assembly.
-    closures : what joins them, beside their own: (end_a, end_b, joint), (end_a, end_b, joint, name) or dicts with the
-        arguments of `Assembly.close`; bodies under the names they have here.  Grasp models such as `lb.SoftFinger` are
-        joints; their end a is on the arm, end b on the object.
-    name : of the system.
+    arms : a list of systems or assemblies, which are named arm1, arm2, ...  A dict, or a list of (name, system) pairs,
+        gives other names.
+    obj : the system that they hold, named object, or a pair ("name", system).  Put several objects into one assembly.
+    closures : the closures that join them, in addition to their own: (end_a, end_b, joint), (end_a, end_b, joint, name)
+        or dicts with the arguments of `Assembly.close`.  Bodies have the names of the combined system.  Grasp models
+        such as `lb.SoftFinger` are joints; their end a is on the arm and end b on the object.
+    name : name of the system.
     """
     *named, held = _named(arms, obj)
     parts = {part: _built(part, system, f"arms is {ARMS}.") for part, system in named}
@@ -88,7 +88,7 @@ def _built(part: str, system, expected: str) -> System:
 
 
 def _refuse_different(parts: Mapping[str, System]) -> None:
-    """Refuse systems of different gravity or fidelity."""
+    """Reject systems of different gravity or fidelity."""
     lead, first = next(iter(parts.items()))
     for part, system in parts.items():
         if not np.array_equal(system.gravity, first.gravity):

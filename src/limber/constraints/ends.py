@@ -1,4 +1,4 @@
-"""Where the ends of closures are."""
+"""The positions of the ends of closures."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def end_pose(system: System, q: Array, end: End) -> tuple[Array, Array]:
 
 
 def node_pose(system: System, q: Array, end: End) -> tuple[Array, Array]:
-    """Those of the node that the end is fixed in."""
+    """The axes and origin of the node to which the end is fixed."""
     if end.body == "world":
         return np.eye(3), np.zeros(3)
     return pose(system, q, end.body, end.node)

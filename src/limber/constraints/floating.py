@@ -16,12 +16,12 @@ from limber.joints import Free
 
 
 def generalized_jacobian(system: System, q: ArrayLike, ends: Ends) -> Array:
-    """The generalized Jacobian (..., 6 ends, nv) of a manipulator on a free-floating base without momentum.
+    """The generalized Jacobian (..., 6 ends, nv) of a manipulator on a free-floating base with zero momentum.
 
-    The velocities of the ends, [angular; linear] in world axes, are J_g v for all speeds v of zero momentum.  The columns of
-    the base are zero: its speeds follow from the others, so J_g = J - J_b H_b^{-1} [H_b, H_bm], with J_b the columns of
-    the base in J and [H_b, H_bm] its rows of the mass matrix (Umetani & Yoshida).  Modes, those of the base too, move the
-    ends as joints do.  O(N^2), for the mass matrix.
+    The velocities of the ends, [angular; linear] in world axes, are J_g v for all speeds v of zero momentum.  The
+    columns of the base are zero, because its speeds follow from the others: J_g = J - J_b H_b^{-1} [H_b, H_bm], where
+    J_b are the columns of the base in J and [H_b, H_bm] its rows of the mass matrix (Umetani & Yoshida).  Modes,
+    including those of the base, move the ends as joints do.  O(N^2), for the mass matrix.
 
     q : (..., nq); leading dimensions are a batch.
     ends : ("body", node), or a list of them.  The body on the world that carries an end must have a `Free` joint.
@@ -49,7 +49,7 @@ def _root(system: System, body: str) -> str:
 
 
 def _base(system: System, body: str) -> str:
-    """The body on the world that carries `body`; refused if it does not float."""
+    """The body on the world that carries `body`; an error if it does not float."""
     base = _root(system, body)
     if not isinstance(system.joints[base], Free):
         raise ArgumentValueError(
@@ -61,7 +61,7 @@ def _base(system: System, body: str) -> str:
 
 
 def _refuse_anchors(system: System, bases: list[str]) -> None:
-    """Refuse closures that tie a floating tree to the world or to another tree."""
+    """Reject closures that connect a floating tree to the world or to another tree."""
     for name, closure in system.closures.items():
         if not isinstance(closure, Closure):
             continue

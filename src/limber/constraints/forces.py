@@ -19,7 +19,7 @@ from limber.dynamics.inverse import inverse_dynamics
 from limber.dynamics.rows import row_space
 from limber.errors import ModelWarning, warn
 
-#: Rows are independent if corrections meet unit demands on them to this part.
+#: Rows are independent if corrections satisfy unit demands on them to this relative accuracy.
 INDEPENDENT = 1e-10
 
 
@@ -31,13 +31,12 @@ def constraint_forces(
     *,
     external: External | None = None,
 ) -> dict[str, Array]:
-    """What each closure exerts on its end b: {name: (..., 6)}, [moment, force] at that end, world axes.
+    """The force that each closure exerts on its end b: {name: (..., 6)}, [moment, force] at that end in world axes.
 
-    Arguments as in `forward_dynamics`.
-    End a feels the opposite, taken to where it is.  A relation exerts a generalized force (...), by which each of its
-    coefficients is multiplied.  Where closures are redundant, their forces are not unique: those of least norm are
-    given, and a ModelWarning names the components that are not unique.  `external` is as for
-    `forward_dynamics`.  O(N) for each closure row in each state, and O(N^3) where they are redundant or nearly so.
+    Arguments as in `forward_dynamics`, including `external`.  The opposite wrench, moved to end a, acts on end a.  A
+    relation exerts a generalized force (...), which is multiplied by each of its coefficients.  If closures are
+    redundant, their forces are not unique: those of least norm are returned, and a ModelWarning names the components
+    that are not unique.  O(N) for each closure row in each state, and O(N^3) if the rows are redundant or nearly so.
     """
     check_closed(system, "constraint_forces")
     vdot = forward_dynamics(system, q, v, tau, external=external)
@@ -46,9 +45,9 @@ def constraint_forces(
 
 
 def closure_wrenches(system: System, q: ArrayLike, force: Array) -> dict[str, Array]:
-    """What each closure exerts on its end b if all of them together exert the generalized forces `force` (..., nv).
+    """The wrench of each closure on its end b if all of them together exert the generalized forces `force` (..., nv).
 
-    Forces or impulses; as `constraint_forces` gives them.
+    These are forces or impulses, in the form of `constraint_forces`.
     """
     batch = force.shape[:-1]
     states = np.broadcast_to(np.asarray(q, dtype=float), (*batch, system.nq)).reshape(-1, system.nq)
@@ -82,8 +81,8 @@ def closure_wrenches(system: System, q: ArrayLike, force: Array) -> dict[str, Ar
 def _threads(states: int) -> AbstractContextManager:
     """A context in which BLAS has one thread if there are several states.
 
-    The matrices are small.  Where other programs keep the cores busy, threads would wait for each other, ten times as long as
-    all the rest takes.
+    The matrices are small.  If other programs keep the cores busy, threads would wait for each other, ten times as long
+    as everything else takes.
     """
     if states == 1:
         return nullcontext()
@@ -95,7 +94,7 @@ def _threads(states: int) -> AbstractContextManager:
 def _independent_multipliers(system: System, q: Array, force: Array) -> Array | None:
     """The multipliers with A^T lambda = force, by one O(N) sweep for each row; None unless all rows are independent.
 
-    The corrections of unit demands, C = M^-1 A^T (A M^-1 A^T)^-1, have A C = 1, so that C^T A^T lambda = lambda.
+    The corrections for unit demands, C = M^-1 A^T (A M^-1 A^T)^-1, have A C = 1, so C^T A^T lambda = lambda.
     """
     if system.fidelity != "full":
         return None

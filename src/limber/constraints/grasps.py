@@ -1,4 +1,4 @@
-"""Grasp analysis: what closures exert on an object together, and whether contacts hold."""
+"""Grasp analysis: the combined effect of closures on an object, and whether contacts hold."""
 
 from __future__ import annotations
 
@@ -20,19 +20,20 @@ from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.joints import Grasp
 from limber.notebook import as_text
 
-#: A singular value of the grasp matrix below this part of the largest counts as zero.
+#: A singular value of the grasp matrix below this fraction of the largest counts as zero.
 DEPENDENT = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class GraspMap:
-    """What the closures of an object exert on it, at one configuration; made by `grasp_map`.
+    """The wrench that the closures of an object exert on it, at one configuration; `grasp_map` makes it.
 
-    matrix : G (6, rows), the wrench [moment, force] on the object at `point`, world axes, by each row of its closures.
+    matrix : G (6, rows), the wrench [moment, force] on the object at `point`, in world axes, per unit of each closure
+        row.
     columns : the columns of each closure.
-    point : (3,), the point of the wrenches.
-    squeeze : (rows, n), a basis of the null space of G: forces that the object feels and that do not move it.  They
-        are orthonormal as forces and moments at the contacts, moments over `length`.
+    point : (3,), the reference point of the wrenches.
+    squeeze : (rows, n), a basis of the null space of G: forces that act on the object but do not move it.  They are
+        orthonormal as forces and moments at the contacts, with moments divided by `length`.
     """
 
     matrix: Array
@@ -40,11 +41,11 @@ class GraspMap:
     point: Array
     squeeze: Array
     _exerted: Array  # (rows, closures, 6), wrenches at the ends b
-    _at_contacts: Array  # (6 closures, rows), wrenches at the contacts, moments over the length
+    _at_contacts: Array  # (6 closures, rows), wrenches at the contacts, moments / length
     _places: Array  # (closures, 3), the contacts
 
     def multipliers(self, forces: Mapping[str, ArrayLike]) -> Array:
-        """The rows (rows,) of closure forces as `constraint_forces` gives them; a closure that is left out exerts none."""
+        """Return the rows (rows,) of closure forces given as in `constraint_forces`; closures left out exert none."""
         unknown = [name for name in forces if name not in self.columns]
         if unknown:
             raise ArgumentValueError(
@@ -65,27 +66,27 @@ class GraspMap:
         return found
 
     def forces(self, multipliers: ArrayLike) -> dict[str, Array]:
-        """The closure forces of rows (rows,), as `constraint_forces` gives them: at the ends b."""
+        """Return the closure forces of rows (rows,) at the ends b, in the form of `constraint_forces`."""
         lam = array("multipliers", multipliers, (self.matrix.shape[1],), "One for each row.")
         wrenches = np.einsum("r,rcx->cx", lam, self._exerted)
         return dict(zip(self.columns, wrenches))
 
     def split(self, forces: Mapping[str, ArrayLike]) -> tuple[dict[str, Array], dict[str, Array]]:
-        """Closure forces as those that move the object and those that squeeze it; they add up to `forces`.
+        """Split closure forces into those that move the object and those that squeeze it; they add up to `forces`.
 
-        The moving ones are the least, at the contacts, that exert the same wrench on the object.
+        The moving forces are the smallest ones, at the contacts, that exert the same wrench on the object.
         """
         lam = self.multipliers(forces)
         squeezing = self.squeeze @ self.squeezes(lam)
         return self.forces(lam - squeezing), self.forces(squeezing)
 
     def squeezes(self, multipliers: Array) -> Array:
-        """How much rows have of each column of `squeeze`."""
+        """Return the component of rows along each column of `squeeze`."""
         C = self._at_contacts
         return self.squeeze.T @ (C.T @ (C @ multipliers))
 
     def along_line(self, first: str, second: str) -> Array:
-        """Rows by which two closures press on the object with 1 N, each towards the other."""
+        """Return the rows with which two closures press on the object with 1 N, each towards the other."""
         for name in (first, second):
             if name not in self.columns:
                 raise ArgumentValueError(
@@ -112,7 +113,10 @@ class GraspMap:
         return rows
 
     def pressing(self, first: str, second: str) -> Array:
-        """(rows,) p such that p @ rows is the force, N, by which two closures press the object towards each other."""
+        """Return (rows,) p such that p @ rows is the force, N, with which two closures press on the object.
+
+        The force is along the line between them, positive if they press towards each other.
+        """
         C = self._at_contacts
         direction = C @ self.along_line(first, second)
         return C.T @ direction / (direction @ direction)
@@ -129,8 +133,8 @@ def grasp_map(
     """The grasp matrix of an object and its null space, at q.
 
     obj : the name of the object in a coupled system, as in `couple`, or that of one body.
-    point : where wrenches are taken, world axes; the origin of the first body of the object by default.
-    length : by which moments are divided where they are compared with forces, m.
+    point : reference point of the wrenches in world axes; by default the origin of the first body of the object.
+    length : length, m, by which moments are divided to compare them with forces.
     """
     check_closed(system, "grasp_map")
     q = numbers("q", q, f"({system.nq},)")
@@ -201,13 +205,13 @@ def _holding(system: System, bodies: list[str], obj: str) -> list[str]:
 
 
 def _contact(system: System, q: Array, closure: Closure) -> Array:
-    """Where the closure touches the object."""
+    """The point at which the closure touches the object."""
     slides = isinstance(closure.joint, Grasp) and closure.joint.slides
     return end_pose(system, q, closure.a if slides else closure.b)[1]
 
 
 def _moved(wrench: Array, arm: Array) -> Array:
-    """Wrenches (6, n) at a point, taken to the one from which `arm` leads there."""
+    """Wrenches (6, n) at a point, moved to the point from which `arm` leads there."""
     return np.vstack([wrench[:3] + np.cross(arm, wrench[3:].T).T, wrench[3:]])
 
 
@@ -223,17 +227,17 @@ def _null_space(G: Array, contacts: Array, scale: float) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class GraspCheck:
-    """Whether grasps hold under forces; made by `check_grasps`.
+    """Whether grasps hold under given forces; `check_grasps` makes it.
 
-    margins : by closure, by how much the normal force exceeds the one that the contact needs for its other forces, N
-        (...): negative where it would slip or part.  Rigid grasps have infinity.
+    margins : (...) by closure, the normal force minus the one that the contact needs for its other forces, N; negative
+        if it would slip or separate.  It is infinite for rigid grasps.
     """
 
     margins: dict[str, Array]
 
     @property
     def slipping(self) -> list[str]:
-        """The closures whose contact does not hold, in any of the states."""
+        """The closures whose contact does not hold in at least one state."""
         return [name for name, margin in self.margins.items() if np.any(margin < 0.0)]
 
     @property
@@ -250,11 +254,11 @@ class GraspCheck:
 
 
 def check_grasps(system: System, q: ArrayLike, forces: Mapping[str, ArrayLike]) -> GraspCheck:
-    """Whether the contacts of grasp models hold, by their cones of wrenches.
+    """Check whether the contacts of grasp models hold, by their cones of wrenches.
 
     q : (..., nq).
-    forces : of the closures, as `constraint_forces` or `share_load` give them, (..., 6); those whose joints are no grasp
-        models are not judged.
+    forces : closure forces (..., 6), as given by `constraint_forces` or `share_load`; closures whose joints are not
+        grasp models are ignored.
     """
     check_closed(system, "check_grasps")
     if not isinstance(forces, Mapping):

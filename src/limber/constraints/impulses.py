@@ -1,4 +1,4 @@
-"""Impulses of closures that become active: speeds jump, momentum is kept."""
+"""Impulses of closures that become active: speeds jump, momentum is conserved."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from limber.dynamics.rows import row_space
 from limber.dynamics.sought import warn_where_missed
 from limber.errors import ArgumentTypeError, ArgumentValueError, DynamicsError
 
-#: The speeds after an impulse meet the closures to this part of the largest, or of 1.
+#: The speeds after an impulse satisfy the closures to this fraction of the largest, or of 1.
 MET = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
 class Impulse:
-    """The jump of speeds by which closures become active.
+    """The jump of the speeds when closures become active.
 
-    v : (..., nv), the speeds after it.
-    wrenches : {name: (..., 6)}, the impulse of each closure on its end b, [moment, force] times time, at that end, world
-        axes; a relation has one number (...), as in `constraint_forces`.
+    v : (..., nv), the speeds after the jump.
+    wrenches : {name: (..., 6)}, the impulse of each closure on its end b, [moment, force] times time, at that end in
+        world axes; a relation has one number (...), as in `constraint_forces`.
     """
 
     v: Array
@@ -44,15 +44,16 @@ def impulse(
     restitution: float = 0.0,
     closures: Iterable[str] | None = None,
 ) -> Impulse:
-    """The speeds after closures have become active at q, where the speeds v do not meet them.
+    """Compute the speeds after closures become active at q, if the speeds v violate them.
 
-    Solves M (v_plus - v) = A^T p and A v_plus = -restitution * A v, by O(N) sweeps for v_plus, and for the
-    impulses as in `constraint_forces`.  Momentum is kept, but for what closures with the world and the joints on the world give; kinetic energy
-    never grows.  Closures that v meets keep being met.  A ruthless system gets the impulse of the full one: where
-    bodies are deformed, the closures of its undeformed geometry would not be met, and momentum not kept.
+    Solves M (v_plus - v) = A^T p and A v_plus = -restitution * A v, by O(N) sweeps for v_plus, and for the impulses as
+    in `constraint_forces`.  Momentum is conserved, except for what closures and joints on the world supply; kinetic
+    energy never increases.  Closures that v satisfies remain satisfied.  A ruthless system gets the impulse of the full
+    one: if bodies are deformed, the closures of the undeformed geometry would be violated, and momentum would not be
+    conserved.
 
-    restitution : 0, the ends stay together, to 1, they part as fast as they met.
-    closures : names of the closures that are active; all by default.
+    restitution : from 0 (the ends stay together) to 1 (they separate as fast as they approached).
+    closures : names of the active closures; all by default.
     """
     check_closed(system, "impulse")
     e = number("restitution", restitution, minimum=0.0)
@@ -75,7 +76,7 @@ def impulse(
     if np.abs(left).max(initial=0.0) > MET * max(1.0, np.abs(after).max(initial=0.0)):
         row = int(np.abs(left).reshape(-1, system.rows).max(axis=1).argmax())
         states = np.broadcast_to(np.asarray(q, dtype=float), (*left.shape[:-1], system.nq))
-        row_space(system, states.reshape(-1, system.nq)[row])  # refuses masses that differ too much
+        row_space(system, states.reshape(-1, system.nq)[row])  # rejects masses that differ too much
         raise DynamicsError(
             f"impulse: no speeds were found that meet the closures of {system.name!r}: "
             f"{worst(system, left.reshape(-1, system.rows)[row], 'is off by {:.3g} (rad/s or m/s)')}. Their rows are redundant; "

@@ -1,4 +1,4 @@
-"""Closure rows that are independent in general, so that code can be made of them once and for all."""
+"""Closure rows that are independent in general, so that code can be generated for them once."""
 
 from __future__ import annotations
 
@@ -32,9 +32,10 @@ WITHIN = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Independent:
-    """A system without superfluous closure rows.
+    """A system without redundant closure rows.
 
-    system : the same system without them.  left_out : how many rows each closure has lost, for those that have.
+    system : the same system without them.
+    left_out : how many rows each closure has lost, for closures that have lost any.
     """
 
     system: System
@@ -63,12 +64,12 @@ class _Row:
 def independent_rows(
     system: System, q: Array | None = None, driven: Collection[str] = ()
 ) -> Independent:
-    """The system without the rows that are superfluous wherever the closures are met.
+    """Return the system without the rows that are redundant wherever the closures are satisfied.
 
-    Rows are looked at in some configurations that meet the closures: along the freedoms from q, or from one that
-    `assemble` finds.  Without q, they must have the same rank in configurations that do not meet the closures; rows
-    that depend on each other only where they are met may do so on one branch of the motion and not on another, and q says
-    which branch is meant.  O(N^3) in each configuration.
+    Rows are examined in some configurations that satisfy the closures: along the degrees of freedom from q, or from one
+    that `assemble` finds.  Without q, they must have the same rank in configurations that violate the closures.  Rows
+    that depend on each other only where the closures are satisfied may do so on one branch of the motion and not on
+    another; q selects the branch.  O(N^3) in each configuration.
 
     driven : bodies whose joints have prescribed motion; the rows are then independent in the other speeds.
     """
@@ -119,7 +120,7 @@ def independent_rows(
 
 
 def configurations(system: System, q: Array | None = None) -> list[Array]:
-    """A few configurations that meet the closures: q, or one from `assemble`, and others along the freedoms from there."""
+    """A few configurations that satisfy the closures: q, or one from `assemble`, and others reached from there."""
     found = [assemble(system) if q is None else q]
     random = np.random.default_rng(0)
     modes = _modes(system)
@@ -139,7 +140,7 @@ def configurations(system: System, q: Array | None = None) -> list[Array]:
 
 
 def _modes(system: System) -> np.ndarray:
-    """Of every speed, whether it is that of a mode."""
+    """For each speed, whether it is that of a mode."""
     found = np.zeros(system.nv, dtype=bool)
     for where in system.layout.values():
         found[where.v_modes] = True
@@ -147,7 +148,7 @@ def _modes(system: System) -> np.ndarray:
 
 
 def _rank_elsewhere(system: System, moving: np.ndarray) -> int:
-    """The rank of the rows in random configurations, which do not meet the closures."""
+    """The rank of the rows in random configurations, which violate the closures."""
     random = np.random.default_rng(1)
     ranks = []
     for _ in range(CONFIGURATIONS):
@@ -158,7 +159,7 @@ def _rank_elsewhere(system: System, moving: np.ndarray) -> int:
 
 
 def _candidates(system: System, places: list[Array], moving: np.ndarray) -> list[_Row]:
-    """All rows, in the order of elimination, those of changing joints as constant ones where they are."""
+    """All rows, in the order of elimination; those of joints with changing rows are constant ones where they are."""
     found = []
     jacobians = [_scaled(system, system, q, moving) for q in places]
     for name, span in system.closure_rows.items():
@@ -194,7 +195,7 @@ def _changing(
 
 
 def _maps(alone: System, locked: System, q: Array) -> Array:
-    """The rows (n, 6) of the only closure of `alone` in the axes of its end b, by the wrenches that they exert."""
+    """The rows (n, 6) of the only closure of `alone` in the axes of its end b, from the wrenches that they exert."""
     q = undeformed(alone, q) if alone.fidelity == "ruthless" else q
     wrenches = evaluated(alone, "wrenches", (q, np.eye(alone.rows)))[:, 0]
     axes = evaluated(locked, "wrenches", (q, np.eye(6)))[:, 0]
@@ -204,7 +205,7 @@ def _maps(alone: System, locked: System, q: Array) -> Array:
 def _scaled(
     system: System, closed: System, q: Array, moving: np.ndarray, combinations: Array | None = None
 ) -> Array:
-    """Unit rows of `closed`, or combinations of them, each measured by the kinetic energy that it takes to move it.
+    """Unit rows of `closed`, or combinations of them, each measured by the kinetic energy required to move it.
 
     Zero rows stay zero.  Only the `moving` speeds count.
     """
@@ -222,9 +223,9 @@ def _rank(rows: ArrayLike) -> int:
 
 
 def _chosen(rows: list[_Row], used: list[int], rank: int) -> set[int]:
-    """`rank` rows that are independent in the configurations `used`: those that must stay, then the longest that is left.
+    """`rank` rows that are independent in the configurations `used`: those that must stay, then the longest others.
 
-    The length of a row is what the rows chosen before leave of it, the least of all configurations.
+    The length of a row is that of the part independent of the rows already chosen, the least over all configurations.
     """
     rest = [np.array([row.of[i] for row in rows]) for i in used]
     kept: list[int] = []

@@ -14,11 +14,11 @@ from limber.dynamics.sought import warn_where_missed
 
 
 def constrained_inverse(system: System, q: ArrayLike) -> Array:
-    """W = M^{-1} - M^{-1} A^T (A M^{-1} A^T)^+ A M^{-1}, by which accelerations of a closed system follow forces.
+    """The inverse mass matrix of a closed system, W = M^{-1} - M^{-1} A^T (A M^{-1} A^T)^+ A M^{-1}.
 
-    q (..., nq) -> (..., nv, nv): a change of tau by dtau changes vdot by W dtau.  W is symmetric and positive semidefinite,
-    its rank is the number of freedoms, A W = 0 and W M W = W.  With T the basis of `lb.freedoms`, it is T T^T.  Closures
-    may be redundant.  O(N^3) in each state; `mass_matrix` is that of the tree.
+    q (..., nq) -> (..., nv, nv): a change of tau by dtau changes vdot by W dtau.  W is symmetric and positive
+    semidefinite, its rank is the number of degrees of freedom, A W = 0 and W M W = W.  With the basis T of
+    `lb.freedoms`, W = T T^T.  Closures may be redundant.  O(N^3) in each state; `mass_matrix` is that of the tree.
     """
     check_closed(system, "constrained_inverse")
     batch, (states,) = vectors(system, q=(q, system.nq))

@@ -1,4 +1,4 @@
-"""Load sharing: torques of all arms that move an object as prescribed and squeeze it as asked."""
+"""Load sharing: torques of all arms that give an object a prescribed motion and squeeze forces."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from limber.dynamics.kinematics import acceleration as node_acceleration
 from limber.dynamics.rows import row_space
 from limber.errors import ArgumentTypeError, ArgumentValueError, DynamicsError
 
-#: What may be left of the prescribed accelerations and squeeze forces, relative to what adds up to them.
+#: The error allowed in the prescribed accelerations and squeeze forces, relative to the terms that add up to them.
 LEFT = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
 class LoadShare:
-    """Torques that move an object as prescribed; made by `share_load`.
+    """Torques that give an object a prescribed motion; `share_load` makes it.
 
     tau : (nv,), zero where there is no motor.
-    vdot : (nv,), the accelerations that follow.
-    forces : by closure, what they exert, as `constraint_forces` gives it.
+    vdot : (nv,), the resulting accelerations.
+    forces : the closure forces by name, as given by `constraint_forces`.
     grasps : whether the grasps hold.
     """
 
@@ -52,23 +52,25 @@ def share_load(
     weights: ArrayLike | Mapping[str, float] | None = None,
     external: External | None = None,
 ) -> LoadShare:
-    """The torques of least weighted norm that give an object an acceleration and hold its squeeze forces.
+    """Find the torques of least weighted norm that give an object an acceleration and hold its squeeze forces.
 
-    The torques are exact: `forward_dynamics` with them gives this acceleration, and `constraint_forces` these forces.
-    Modes and joints that nothing prescribes move as the torques let them.  One state; O(N) for each motor, and O(N^3) once.
+    The torques are exact: with them, `forward_dynamics` gives this acceleration and `constraint_forces` these forces.
+    Modes and joints whose motion is not prescribed move as the torques let them.  One state; O(N) for each motor, and
+    O(N^3) once.
 
     Parameters
     ----------
-    q, v : (nq,), (nv,), a state that meets the closures.
+    q, v : (nq,), (nv,), a state that satisfies the closures.
     acceleration : (6,), [angular, linear] of the body frame of the first body of the object, world axes.
     obj : the name of the object, as in `grasp_map`.
-    squeeze : squeeze forces to be held.  {("left", "right"): 20.0} lets these two closures press the object with 20 N
-        along the line between them, the mean of their two forces; squeeze forces in other directions follow from the least
-        torques.  {"left": wrench, "right": wrench}, each [moment, force] (6,) at end b in world axes, holds all squeeze
-        forces; these wrenches must cancel on the object.  By default all of them follow from the least torques.
-    actuated : bodies whose joints have motors; all that do not belong to the object by default.
-    weights : the sum of weights * tau^2 is made least.  A positive number for each speed or for all of them, or a dict
-        by names of arms or bodies, 1 for those left out.
+    squeeze : squeeze forces to hold.  {("left", "right"): 20.0} makes these two closures press the object with 20 N
+        along the line between them, as the mean of their two forces; squeeze forces in other directions follow from the
+        least torques.  {"left": wrench, "right": wrench}, each [moment, force] (6,) at end b in world axes, holds all
+        squeeze forces; these wrenches must cancel on the object.  By default all squeeze forces follow from the least
+        torques.
+    actuated : bodies whose joints have motors; by default all that do not belong to the object.
+    weights : weights in the sum of weights * tau^2 that is minimized: a positive number for each speed or for all of
+        them, or a dict by names of arms or bodies, 1 for those left out.
     external : external forces, as in `forward_dynamics`.
     """
     grasp = grasp_map(system, q, obj)
@@ -101,7 +103,7 @@ def share_load(
         off = (target - motion(tau)[0][0]) / size
         tau[motors] += (inverse @ off) / root
     reached, vdot, force = motion(tau)
-    # what is added up to the target, from which rounding comes
+    # the terms that add up to the target, which determine the rounding errors
     parts = np.abs(target) + np.abs(found[0]) + np.abs(slopes) @ np.abs(tau[motors] * root)
     _refuse_unreached(np.abs(target - reached[0]), parts, obj)
     forces = closure_wrenches(system, q, force)
@@ -140,7 +142,7 @@ def _weights(system: System, given: ArrayLike | Mapping[str, float] | None) -> A
 
 
 def _held(grasp: GraspMap, squeeze: Mapping | None) -> tuple[Array, Array]:
-    """Combinations (n, rows) of the rows of the closures, and the values (n,) at which they are held."""
+    """Combinations (n, rows) of the closure rows, and the values (n,) at which they are held."""
     none = np.zeros((0, grasp.matrix.shape[1]))
     if squeeze is None or (isinstance(squeeze, Mapping) and not squeeze):
         return none, np.zeros(0)
@@ -177,7 +179,7 @@ def _held_wrenches(grasp: GraspMap, squeeze: Mapping) -> tuple[Array, Array]:
 
 
 def _refuse_unreached(left: Array, parts: Array, obj: str) -> None:
-    """Refuse motions and squeeze forces that no torques make: of which more is left than rounding of `parts`."""
+    """Reject motions and squeeze forces that no torques produce: the error exceeds the rounding of `parts`."""
     for part, what in ((slice(0, 6), "the acceleration"), (slice(6, None), "the squeeze forces")):
         if left[part].max(initial=0.0) > LEFT * parts[part].max(initial=0.0):
             raise DynamicsError(

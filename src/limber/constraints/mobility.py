@@ -1,4 +1,4 @@
-"""The freedoms that closures leave, and which closures are redundant."""
+"""The degrees of freedom that closures leave, and which closures are redundant."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ NONE = 1e-7
 
 @dataclass(frozen=True, eq=False)
 class Freedoms:
-    """The freedoms of a closed system at one configuration.
+    """The degrees of freedom of a closed system at one configuration.
 
-    number : how many there are.
+    number : the number of degrees of freedom.
     basis : (nv, number), speeds that the closures allow, orthonormal with respect to the mass matrix.
-    jacobian : (rows, nv), the closure rows A: closures are met by speeds v with A v = 0.
+    jacobian : (rows, nv), the closure rows A; speeds v satisfy the closures if A v = 0.
     rank : the number of independent rows.
-    redundant : names of the closures that take part in a dependence of rows, and how many of the rows of each are
-        superfluous if the others are kept.
+    redundant : names of the closures that take part in a dependence of rows, and how many rows of each are redundant if
+        the others are kept.
     """
 
     number: int
@@ -58,10 +58,10 @@ class Freedoms:
 
 
 def freedoms(system: System, q: ArrayLike) -> Freedoms:
-    """The freedoms that closures leave at q, by a singular value decomposition of their rows: O(N^3).
+    """The degrees of freedom that closures leave at q, by a singular value decomposition of their rows: O(N^3).
 
-    Rows are dependent where closures are redundant, as in a planar mechanism closed by a spatial joint, or in a
-    singular position.  Accelerations are unique nevertheless; see `constraint_forces` for the forces.
+    Rows are dependent if closures are redundant, as in a planar mechanism closed by a spatial joint, or in a
+    singular configuration.  Accelerations are unique nevertheless; see `constraint_forces` for the forces.
     """
     check_closed(system, "freedoms")
     q = numbers("q", q, f"({system.nq},)")
@@ -82,7 +82,7 @@ def freedoms(system: System, q: ArrayLike) -> Freedoms:
 
 
 def loose_components(system: System, q: Array, space: RowSpace) -> dict[str, np.ndarray]:
-    """By closure, which components of its wrench on end b are not unique, for those that have any."""
+    """By closure, the components of its wrench on end b that are not unique, for closures that have any."""
     wrenches = np.abs(evaluated(system, "wrenches", (q, space.null.T))).max(axis=0)
     size = wrenches.max(initial=0.0)
     found = {}

@@ -1,4 +1,4 @@
-"""Operational space: the dynamics as felt at a set of ends."""
+"""Operational space: the dynamics as seen at a set of ends."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from limber.joints import Fixed
 #: An eigenvalue of the inverse inertia, in units in which its entries would be about 1 if nothing cancelled, that
 #: counts as zero.  `fronts.DEPENDENT` is the same for closure rows.
 NONE = 1e-12
-#: The velocity of an end that counts as zero, relative to its turning and to the size of the system.
+#: The velocity of an end that counts as zero, relative to its rotation and to the size of the system.
 NOTHING = 1e-13
 #: The rows of an end that `components` names.
 COMPONENTS = {"all": range(6), "angular": range(3), "linear": range(3, 6)}
@@ -34,18 +34,18 @@ COMPONENTS = {"all": range(6), "angular": range(3), "linear": range(3, 6)}
 def operational_inertia(
     system: System, q: ArrayLike, ends: Ends, *, components: str | Sequence[int] = "all"
 ) -> OperationalSpace:
-    """The inertia that a system has for forces at ends, and what belongs to it: an `OperationalSpace`.
+    """The inertia of a system against forces at ends, and related quantities, as an `OperationalSpace`.
 
-    With J the Jacobian of the ends, `inverse` is J M^{-1} J^T and `inertia` its inverse.  In a closed system M^{-1} is
-    the constrained inverse, so that the inertia is that of the mechanism.  O(N + n^2) for n rows, by one sweep in
-    which the rows ride inward to the world; the mass matrix is not formed.
+    With the Jacobian J of the ends, `inverse` is J M^{-1} J^T and `inertia` its inverse.  In a closed system M^{-1} is
+    the constrained inverse, so the inertia is that of the mechanism.  O(N + n^2) for n rows, by one sweep that carries
+    the rows inward to the world; the mass matrix is not formed.
 
     Parameters
     ----------
     q : (..., nq); leading dimensions are a batch.
-    ends : ("body", node), or a list of them; node None stands for the body frame.
-    components : which of [angular; linear] of each end count, in world axes: "all", "angular", "linear", or a list
-        of numbers from 0 to 5.
+    ends : ("body", node), or a list of them; node None is the body frame.
+    components : the components of [angular; linear] of each end to include, in world axes: "all", "angular", "linear",
+        or a list of numbers from 0 to 5.
 
     A ruthless system has the inertia of its undeformed geometry.
     """
@@ -69,14 +69,14 @@ def operational_inertia(
 class OperationalSpace:
     """The dynamics of a system at ends: inertia a + bias(v) = consistent_inverse^T tau + force.
 
-    The n rows are the velocities of the ends, [angular; linear] of one after the other in world axes, as far as
-    `components` has them; a is their rates and `force` what acts along them.
+    The n rows are the velocities of the ends, [angular; linear] of one end after the other in world axes, limited to
+    `components`; a contains their rates, and `force` acts along them.
 
     ends : (body, number of the node or None).
     inverse : (..., n, n), J M^{-1} J^T: the accelerations that forces cause.
-    inertia : (..., n, n), its inverse; where it is singular, its pseudo-inverse.
-    rank : (...), how many independent directions the ends can be moved in; below n in singular positions, or if
-        there are more rows than freedoms.
+    inertia : (..., n, n), its inverse, or its pseudo-inverse if it is singular.
+    rank : (...), the number of independent directions in which the ends can move; less than n in singular
+        configurations, or if there are more rows than degrees of freedom.
     """
 
     system: System
@@ -97,7 +97,7 @@ class OperationalSpace:
 
     @cached_property
     def response(self) -> Array:
-        """M^{-1} J^T (..., nv, n): the accelerations of the speeds that forces at the ends cause; a sweep for each."""
+        """M^{-1} J^T (..., nv, n): the accelerations vdot due to forces at the ends, by one sweep for each."""
         found = evaluated(
             self._watched, "operational_inertia", (self.q,), row="operational_responses"
         )
@@ -107,16 +107,16 @@ class OperationalSpace:
     def consistent_inverse(self) -> Array:
         """The dynamically consistent inverse of J, (..., nv, n): M^{-1} J^T inertia.
 
-        Of all speeds with which the ends move in a given way it gives those of least kinetic energy; transposed, it
-        turns generalized forces into the forces at the ends that have the same effect there.
+        Of all speeds that give the ends a certain velocity, it gives those of least kinetic energy.  Its transpose
+        converts generalized forces into the forces at the ends that have the same effect there.
         """
         return self.response @ self.inertia
 
     @cached_property
     def null_space(self) -> Array:
-        """The projector (..., nv, nv) I - consistent_inverse J on speeds that leave the ends at rest.
+        """The projector (..., nv, nv) I - consistent_inverse J onto speeds that leave the ends at rest.
 
-        Transposed, it turns generalized forces into ones that do not accelerate the ends.
+        Its transpose converts generalized forces into ones that do not accelerate the ends.
         """
         return np.eye(self.system.nv) - self.consistent_inverse @ self.jacobian
 
@@ -130,7 +130,9 @@ class OperationalSpace:
     ) -> Array:
         """Forward dynamics: the accelerations (..., n) of the ends.
 
-        v, tau : (..., nv).  force : (..., n) at the ends.  external : as in `forward_dynamics`.
+        v, tau : (..., nv).
+        force : (..., n) at the ends.
+        external : as in `forward_dynamics`.
         """
         a = _motion(self._watched, self.q, v, tau, external)[2][..., self.rows]
         if force is None:
@@ -143,7 +145,7 @@ class OperationalSpace:
         return a + (self.inverse @ f[..., None])[..., 0]
 
     def bias(self, v: ArrayLike) -> Array:
-        """The forces at the ends (..., n) that hold them unaccelerated where no tau acts: velocities, gravity, springs.
+        """The forces (..., n) that keep the ends unaccelerated without tau, due to velocities, gravity and springs.
 
         It is inertia (J M^{-1} bias - (dJ/dt) v), with the `lb.bias` of the system.
         """
@@ -161,12 +163,12 @@ class OperationalSpace:
 
 
 def probed(system: System, ends: tuple[tuple[str, int | None], ...]) -> System:
-    """The system with rows that watch these ends, after its closures; it is kept with the system."""
+    """The system with rows that observe these ends, after its closures; it is stored with the system."""
     key = ("probed", ends)
     if key not in system._ready:
         world = End("world", None, np.zeros(3), np.eye(3))
         probes = [
-            # the names are not such as closures have
+            # closures do not have such names
             Probe(f"\0{i}", world, End(body, node, np.zeros(3), np.eye(3)), Fixed())
             for i, (body, node) in enumerate(ends)
         ]
@@ -179,7 +181,7 @@ def probed(system: System, ends: tuple[tuple[str, int | None], ...]) -> System:
 def _motion(
     watched: System, q: ArrayLike, v: ArrayLike, tau: ArrayLike, external: External | None = None
 ) -> tuple[Array, Array, Array]:
-    """What `kernels.operational.motion` gives."""
+    """The result of `kernels.operational.motion`."""
     answer = ready_answer(watched, "motion", external, q, v, tau)
     if answer is None:
         answer = evaluated(
@@ -190,7 +192,7 @@ def _motion(
 
 
 def _rows(components: str | Sequence[int], ends: int) -> np.ndarray:
-    """Which of the 6 rows of each end are wanted, stacked."""
+    """Which of the 6 rows of each end are included, stacked."""
     if isinstance(components, str):
         if components not in COMPONENTS:
             raise ArgumentValueError(
@@ -211,11 +213,13 @@ def _rows(components: str | Sequence[int], ends: int) -> np.ndarray:
 
 
 def _scales(inverse: Array, sizes: Array, length: float) -> Array:
-    """The roots of what the diagonal of the inverse inertia would be if nothing cancelled, equal in all directions of a turn
-    or shift; zero for those of an end that does not turn, or does not shift, but for rounding.
+    """The square roots of the diagonal that the inverse inertia would have if nothing cancelled.
 
-    sizes : those of the kernels, which are blind to what cancels among the distances of an end from the axes of all
-        joints.  It is told by the size of the system.
+    They are equal in all directions of a rotation or translation, and zero for those of an end that does not rotate, or
+    does not translate, except for rounding.
+
+    sizes : those of the kernels, which do not see what cancels among the distances of an end from the axes of all
+        joints.  The size of the system shows it.
     """
     largest = np.maximum(sizes, np.diagonal(inverse, axis1=-2, axis2=-1))
     parts = np.sqrt(largest.reshape(*sizes.shape[:-1], -1, 2, 3).sum(axis=-1))
@@ -251,7 +255,7 @@ def _inverted(inverse: Array, scale: Array) -> tuple[Array, np.ndarray]:
 
 
 def _pseudo_inverse(inverse: Array, unit: Array) -> Array:
-    """That of one matrix, whose rank shows in the given units."""
+    """The pseudo-inverse of one matrix, whose rank shows in the given units."""
     values, vectors = np.linalg.eigh(inverse * np.outer(unit, unit))
     null = vectors[:, values <= NONE] * unit[:, None]  # forces without effect
     moved = np.linalg.qr(null, mode="complete")[0][:, null.shape[1] :]

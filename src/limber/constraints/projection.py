@@ -1,4 +1,4 @@
-"""States that meet the closures: projection of states that nearly do, and assembly from a rough guess."""
+"""States that satisfy the closures: projection of states that nearly do, and assembly from a rough guess."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from limber.dynamics.freedoms import locked_joints, locked_speeds
 from limber.dynamics.rows import worst
 from limber.errors import ArgumentValueError, DynamicsError
 
-#: Steps of a projection.
+#: The number of steps of a projection.
 STEPS = 30
-#: Closure rows that are slower than this part of the largest speed, or of 1, are at rest.
+#: Closure rows that are slower than this fraction of the largest speed, or of 1, are at rest.
 SLOW = 1e-9
 
 
 def project(
     system: System, q: ArrayLike, v: ArrayLike | None = None, *, locked: Iterable[str] = ()
 ) -> Array | tuple[Array, Array]:
-    """q, or (q, v), changed as little as possible so that the closures are met; leading dimensions are a batch.
+    """Change q, or (q, v), as little as possible so that the closures are satisfied; leading dimensions are a batch.
 
-    Least change means least kinetic energy of the change: dv = M^{-1} A^T (A M^{-1} A^T)^{-1} A v, by O(N) sweeps; q
-    takes such steps until the closures are met.  For states that are far off use `assemble`.
+    The least change is the one of least kinetic energy: dv = M^{-1} A^T (A M^{-1} A^T)^{-1} A v, by O(N) sweeps; q
+    takes such steps until the closures are satisfied.  For states that are far from satisfying them use `assemble`.
 
     locked : bodies whose joints keep their coordinates and speeds; M and A are then those of the other speeds.
     """
@@ -67,10 +67,10 @@ def project(
 def allowed_speeds(
     system: System, q: ArrayLike, v: ArrayLike, held: tuple[int, ...] = (), restitution: float = 0.0
 ) -> Array:
-    """v without what violates the closures, A v_new = -restitution A v; to rounding.
+    """Return v without the part that violates the closures, A v_new = -restitution A v; to rounding.
 
-    One correction is exact but for rounding.  Where closures tie bodies of very different mass, rounding is large, and more
-    corrections help.
+    One correction is exact except for rounding.  If closures connect bodies of very different mass, rounding is large,
+    and more corrections help.
     """
     speeds = np.asarray(v, dtype=float)
     off = evaluated(system, "row_rates", (q, speeds))
@@ -90,7 +90,7 @@ def _correction(system: System, q: ArrayLike, rows: Array, held: tuple[int, ...]
 
 
 def _refuse_speeds(system: System, q: Array, v: Array) -> None:
-    """Refuse speeds of locked joints that the closures do not allow."""
+    """Reject speeds of locked joints that the closures do not allow."""
     rates = evaluated(system, "row_rates", (q, v)).reshape(-1, system.rows)
     limit = SLOW * np.maximum(1.0, np.abs(v).max(axis=-1, initial=0.0)).reshape(-1)
     bad = np.flatnonzero(np.abs(rates).max(axis=-1, initial=0.0) > limit)
@@ -109,10 +109,11 @@ def assemble(
     locked: Iterable[str] = (),
     trials: int = 20,
 ) -> Array:
-    """A configuration that meets the closures, from a rough guess `q`; from neutral() without one.
+    """Find a configuration that satisfies the closures, from a rough guess `q` or else from neutral().
 
-    Joints move first and modes only if that is not enough, by Levenberg and Marquardt's method with the least change
-    of coordinates, in radians and parts of the system's size.  Where it gets stuck it starts again from random changes of the guess, `trials` times, seeds fixed.
+    Joints move first, and modes only if that is not enough, by the Levenberg-Marquardt method with the least change of
+    coordinates, measured in radians and fractions of the system's size.  If the search gets stuck, it restarts from
+    random changes of the guess, `trials` times, with fixed seeds.
 
     locked : bodies whose joints keep their coordinates.
     """

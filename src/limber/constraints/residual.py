@@ -1,4 +1,4 @@
-"""By how much closures are violated."""
+"""Residuals of closures."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from limber.errors import ArgumentTypeError, ArgumentValueError
 
 
 def check_closed(system: System, function: str) -> None:
-    """Refuse a system without closures."""
+    """Reject a system without closures."""
     check_system(system)
     if not system.closures:
         raise ArgumentValueError(
@@ -22,12 +22,12 @@ def check_closed(system: System, function: str) -> None:
 def constraint_residual(
     system: System, q: ArrayLike, v: ArrayLike | None = None, vdot: ArrayLike | None = None
 ) -> Array | tuple[Array, ...]:
-    """By how much the closures are violated: (..., rows) of positions, and of velocities and accelerations if given.
+    """The residuals of the closures: (..., rows) of positions and, with v and vdot, of velocities and accelerations.
 
-    Each closure has one row for each motion that its joint does not allow; `system.closure_rows[name]` says which.
-    Rows of positions are in rad and m, to first order in the error: a relative twist from where the joint allows
-    end b to be to where it is, in the axes of end b.  Those of a relation are in its own units.  With v, the result
-    is (position, velocity), with vdot as well, (position, velocity, acceleration).  O(N).
+    Each closure has one row for each motion that its joint does not allow; `system.closure_rows[name]` gives the rows.
+    Rows of positions are in rad and m, to first order in the error: the relative twist from where the joint allows
+    end b to be to where it is, in the axes of end b.  The row of a relation is in its own units.  With v, the result
+    is (position, velocity); with vdot as well, it is (position, velocity, acceleration).  O(N).
     """
     check_closed(system, "constraint_residual")
     position = evaluated(system, "violations", (q,))

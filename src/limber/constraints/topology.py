@@ -1,7 +1,7 @@
 """Changes of topology: closures that become active or inactive, joints that are locked or unlocked.
 
-A change is a value.  It makes a new system and a new state of an old system and state; the tree of the system is shared
-and nothing of it is built again.
+A change is a value.  It makes a new system and state from an old system and state; the tree of the system is shared and
+not rebuilt.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from limber.kernels import layout as L
 #: Closures whose ends are apart by more than this, in rad and m, or parts of the system's size if that is below 1 m, are not
 #: attached unless in place.
 APART = 1e-6
-#: The closures that lock a joint are called LOCK + the name of the body.
+#: The closures that lock a joint are named LOCK + the name of the body.
 LOCK = "lock of "
 
 
 @dataclass(frozen=True, eq=False)
 class Changed:
-    """What a change of topology makes of a system and a state.
+    """The system and state after a change of topology.
 
-    system : with the closures that are active now.
+    system : the system with the closures that are now active.
     q, v : the state after the change.
-    wrenches : the impulses of all active closures, as `lb.impulse` gives them; empty where nothing jumped.
+    wrenches : the impulses of all active closures, as given by `lb.impulse`; empty if nothing jumped.
     """
 
     system: System
@@ -49,7 +49,7 @@ class Changed:
 
 
 class Change:
-    """Base of the changes of topology."""
+    """Base class of the changes of topology."""
 
     def __call__(
         self,
@@ -58,9 +58,9 @@ class Change:
         v: ArrayLike,
         known: Mapping[str, Closure | Relation] | None = None,
     ) -> Changed:
-        """The changed system and state.
+        """Return the changed system and state.
 
-        known : closures that may be named though they are not active; those of the system by default.
+        known : closures that may be named even if they are not active; those of the system by default.
         """
         check_system(system)
         q, v = (
@@ -103,7 +103,7 @@ class Attach(Change):
                 "are with in_place=True."
             )
         jump = impulse(closed, q, v, self.restitution)
-        if self.restitution > 0.0:  # the ends part again
+        if self.restitution > 0.0:  # the ends separate again
             return Changed(system, q, jump.v, jump.wrenches)
         q_met, v_met = (q, jump.v) if self.in_place else project(closed, q, jump.v)
         return Changed(closed, q_met, v_met, jump.wrenches)
@@ -136,7 +136,7 @@ class Release(Change):
 
 @dataclass(frozen=True, eq=False)
 class Lock(Change):
-    """A joint stops and stays where it is; see `lock`."""
+    """A joint stops and keeps its position; see `lock`."""
 
     body: str
 
@@ -156,7 +156,7 @@ class Lock(Change):
 
 @dataclass(frozen=True, eq=False)
 class Unlock(Change):
-    """A joint that is locked moves again; see `unlock`."""
+    """A locked joint can move again; see `unlock`."""
 
     body: str
 
@@ -169,17 +169,18 @@ class Unlock(Change):
 
 
 def attach(closure, *, in_place: bool = False, restitution: float = 0.0) -> Attach:
-    """A change of topology: a closure becomes active, with the impulse that brings its ends to one speed.
+    """A change of topology: a closure becomes active, with the impulse that brings its ends to the same speed.
 
-    Momentum is kept; see `impulse`.
+    Momentum is conserved; see `impulse`.
 
     Parameters
     ----------
-    closure : the name of one that is known, or a new one: (end_a, end_b, joint, name) or a dict, as in `System.closed_by`.
-    in_place : whether the closure takes the ends as they are: its frame b is placed anew, so that the joint is at its
-        neutral position.  Otherwise ends that are apart by more than 1e-6 rad or m, or parts of
-        the system's size if that is below 1 m, are an error.
-    restitution : from 0 to 1.  If it is not 0, the ends part again, and the closure stays inactive.
+    closure : the name of a known closure, or a new one: (end_a, end_b, joint, name) or a dict, as in
+        `System.closed_by`.
+    in_place : whether the closure accepts the ends where they are: its frame b is moved so that the joint is at its
+        neutral position.  Otherwise it is an error if the ends are apart by more than 1e-6 rad or 1e-6 m, or
+        1e-6 of the system's size if that is below 1 m.
+    restitution : from 0 to 1.  If it is not 0, the ends separate again, and the closure stays inactive.
     """
     e = number("restitution", restitution, minimum=0.0)
     if e > 1.0:
@@ -193,17 +194,17 @@ def release(name: str) -> Release:
 
 
 def lock(body: str) -> Lock:
-    """A change of topology: the joint of a body stops, by an impulse, and keeps its position."""
+    """A change of topology: an impulse stops the joint of a body, which then keeps its position."""
     return Lock(body)
 
 
 def unlock(body: str) -> Unlock:
-    """A change of topology: the locked joint of a body may move again."""
+    """A change of topology: the locked joint of a body can move again."""
     return Unlock(body)
 
 
 def placed(closure: Closure, system: System, q: Array) -> Closure:
-    """The closure with its frame b where the joint, at its neutral position, puts it at q."""
+    """Return the closure with its frame b moved so that the joint is at its neutral position at q."""
     R, p = end_pose(system, q, closure.a)
     R_node, p_node = node_pose(system, q, closure.b)
     # neutral frames coincide
@@ -212,7 +213,7 @@ def placed(closure: Closure, system: System, q: Array) -> Closure:
 
 
 def locking_closures(system: System, q: Array, body: str) -> list[Closure | Relation]:
-    """Closures with one row for each speed of the joint of a body, which keep it at q."""
+    """Closures with one row for each speed of the joint of a body, which hold it at q."""
     joint, where = system.joints[body], system.layout[body]
     if all(group.has_rates for group in joint.groups):
         theta = q[where.q_joint]
@@ -228,7 +229,7 @@ def locking_closures(system: System, q: Array, body: str) -> list[Closure | Rela
 
 
 def _held(joint: Joint) -> Joint:
-    """A cut joint that leaves free what the joint itself does not allow."""
+    """A cut joint that allows the motions that the joint itself does not allow."""
     if len(joint.groups) == 1 and joint.groups[0].kind == L.SPHERICAL:
         return CompoundJoint([Prismatic("x"), Prismatic("y"), Prismatic("z")])
     return Fixed()

@@ -28,9 +28,9 @@ def shared_torques(
     actuated: Iterable[str] | None,
     weights: ArrayLike | None,
 ) -> Array:
-    """tau - A^T lambda with zeros wherever there is no motor, of least weighted norm.
+    """Return tau - A^T lambda of least weighted norm, with zeros wherever there is no motor.
 
-    tau : (..., nv), what the motion takes without forces of the closures.
+    tau : (..., nv), what the motion requires without closure forces.
     """
     motors = np.ones(system.nv, dtype=bool)
     if actuated is not None:
@@ -52,7 +52,7 @@ def refuse_broken_accelerations(
     tau: Array,
     external: External | None,
 ) -> None:
-    """Refuse accelerations that break closures, so that the torques of `shared_torques` cause others."""
+    """Reject accelerations that violate closures, for which the torques of `shared_torques` would cause others."""
     caused = forward_dynamics(system, q, v, tau, external=external)
     released = forward_dynamics(system, q, v, np.zeros(system.nv), external=external)
     nv = system.nv

@@ -1,9 +1,9 @@
-"""Where the search for the coordinates of cut joints begins, so that it finds them.
+"""Starting points of the search for the coordinates of cut joints, so that it succeeds.
 
-Cut joints whose motions form no group have coordinates that are not part of q.  The kernels seek them from a start
-(`kernels.cut_joint`): next to it they find them for sure, farther away in some positions and not in others.  What is asked
-for depends on the position of the ends alone, whichever of several coordinates of one position are found.  So where
-the usual start misses, others are tried, all seeds fixed, and a state is evaluated with the first that finds its coordinates.
+Cut joints whose motions do not form a group have coordinates that are not part of q.  The kernels search for them from
+a start (`kernels.cut_joint`): near it they certainly find them, farther away only in some positions.  The results
+depend only on the positions of the ends, whichever of several possible coordinates are found.  So if the usual start
+fails, others are tried, with fixed seeds, and a state is evaluated with the first that finds its coordinates.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ View = Literal["dynamics", "geometry"]
 
 @dataclass(frozen=True, eq=False)
 class Sought:
-    """A closure whose coordinates are sought.
+    """A closure whose coordinates the kernels must search for.
 
-    number : that of the closure in the order of the kernels.
+    number : the number of the closure in the order of the kernels.
     rows : its closure rows.
-    usual : (nq,) the coordinates from which the kernels seek its own.
-    others : (n, nq) coordinates anywhere.
-    places : where the kernels read the start, in the constants of each view.
-    part : where its coordinates are among those of all closures that are sought.
+    usual : (nq,) the coordinates from which the kernels start the search.
+    others : (n, nq) other starts, anywhere.
+    places : the places of the start in the constants of each view.
+    part : the slice of its coordinates among those of all such closures.
     enough : the error of the usual start up to which no others are tried.
     """
 
@@ -74,7 +74,7 @@ _sought: WeakKeyDictionary[System, tuple[Sought, ...]] = WeakKeyDictionary()
 
 
 def sought(system: System) -> tuple[Sought, ...]:
-    """The closures of a system whose coordinates are sought."""
+    """The closures of a system whose coordinates the kernels must search for."""
     found = _sought.get(system)
     if found is None:
         found = _sought[system] = tuple(_look(system))
@@ -100,14 +100,14 @@ def _look(system: System):
 
 
 def _start_place(packed: Packed, number: int) -> slice:
-    """Where the start of a closure is in the constants."""
+    """The place of the start of a closure in the constants."""
     topo = packed.topo
     joint = topo[topo[L.CLOSURES] + number * L.COLUMNS + L.K_JOINT]
     return slice(topo[joint + L.START], topo[joint + L.START] + topo[joint + L.START_SIZE])
 
 
 def _other_starts(joint: Joint) -> Array:
-    """Coordinates anywhere, (n, nq): any angles and quaternions; sliders, which are found by themselves, where they are."""
+    """Starts anywhere, (n, nq): any angles and quaternions; sliders, which are always found, keep their values."""
     random = np.random.default_rng(0)
     starts = np.zeros((sum(TRIED), joint.nq))
     at = 0
@@ -150,7 +150,7 @@ _last: WeakKeyDictionary[System, _Chosen] = WeakKeyDictionary()
 
 
 def chosen_starts(system: System, q: Array, view: View, evaluate: Evaluate) -> Array:
-    """For each of the configurations q, (states, nq), the starts of all closures that are sought, one after the other.
+    """For each of the configurations q, (states, nq), the starts of all closures with searched coordinates, in order.
 
     evaluate : `cut_coordinates`, with which the usual starts are checked and others tried.
     """
@@ -186,7 +186,7 @@ def _chosen(system: System, q: Array, evaluate: Evaluate) -> _Chosen:
 
 
 def known_to_be_met(system: System, q: Array) -> bool:
-    """Whether it is known from the last call that closures whose coordinates are sought are met at q, (..., nq)."""
+    """Whether the last call showed that closures with searched coordinates are satisfied at q, (..., nq)."""
     last = _last.get(system)
     if last is None or not last.met or last.singular.any():
         return False
@@ -225,19 +225,19 @@ def _choose(system: System, q: Array, evaluate: Evaluate) -> tuple[Array, np.nda
 
 
 def found_at_once(system: System) -> float:
-    """The error of coordinates, in m and rad, up to which they are found and the closure is known to be met."""
+    """The error of coordinates, in m and rad, up to which they are found and the closure is known to be satisfied."""
     return FOUND * min(1.0, extent(system))
 
 
 def usual_starts(system: System) -> Array:
-    """The coordinates from which the kernels seek those of all closures."""
+    """The coordinates from which the kernels search for those of all closures."""
     return np.concatenate([closure.usual for closure in sought(system)])
 
 
 def _seek(
     system: System, q: Array, closure: Sought, missed: np.ndarray, least: Array, chosen: Array, evaluate: Evaluate
 ) -> None:  # fmt: skip
-    """Replace the starts of a closure in `chosen` where it was missed, if others serve better.
+    """Replace the starts of a closure in `chosen` where the search failed, if others work better.
 
     least : the errors of the usual ones, (states,).
     """
@@ -285,9 +285,10 @@ def _advancing(joint: Joint) -> list[tuple[int, int]]:
 
 
 def _other_turns(joint: Joint, found: Array) -> Array:
-    """Coordinates that differ from those found, (..., GIVES), by whole turns of screws, which take the displacement off that is left.
+    """Coordinates that differ from those found, (..., GIVES), by whole turns of screws.
 
-    A turn leaves rotations as they are, so wherever a search ends it has met these, and is off by some turns.
+    The turns remove the remaining displacement.  A turn does not change rotations, so wherever a search ends, the
+    rotations are right, and some turns are missing.
     """
     screws = _advancing(joint)
     starts = found[..., : joint.nq].copy()
@@ -309,7 +310,7 @@ def _other_turns(joint: Joint, found: Array) -> Array:
 
 
 def _given(system: System, starts: Array) -> Array:
-    """Starts of all closures that are sought as `cut_coordinates` takes them."""
+    """The starts of all closures with searched coordinates, in the form of `cut_coordinates`."""
     given = np.zeros((len(starts), len(system.closures) * TAKES))
     for closure in sought(system):
         first = closure.number * TAKES
@@ -344,9 +345,10 @@ def _error(system: System, q: Array, found: Array, closure: Sought) -> Array:
 
 
 def starts_near(system: System, q: Array, view: View, evaluate: Evaluate) -> dict[str, Array]:
-    """Starts from which the coordinates of the cut joints are found about q, (nq,), by the names of the closures.
+    """Starts from which the coordinates of the cut joints are found near q, (nq,), by the names of the closures.
 
-    They are the coordinates at q or, where the joint map is singular, some next to them: a symmetry might hold the search.
+    They are the coordinates at q or, if the joint map is singular, some close to them, because a symmetry might stall
+    the search.
     """
     starts = chosen_starts(system, q[None], view, evaluate)
     if view == "dynamics" and system.fidelity == "ruthless":
@@ -364,7 +366,7 @@ def starts_near(system: System, q: Array, view: View, evaluate: Evaluate) -> dic
 
 
 def starting(const: Array, system: System, view: View, starts: Array) -> Array:
-    """The constants of a view with these starts of all closures that are sought."""
+    """The constants of a view with these starts of all closures with searched coordinates."""
     const = const.copy()
     for closure in sought(system):
         const[closure.places[view]] = starts[closure.part]

@@ -1,4 +1,4 @@
-"""Closed systems, where a function does not take them."""
+"""Closed systems in functions that do not accept them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from limber.errors import ArgumentValueError
 
 
 def refuse_closures(system: System | Assembly, what: str) -> None:
-    """Refuse a closed system where the answer would be that of its tree; `what` is the name of the function."""
+    """Reject a closed system if the result would be that of its tree; `what` is the name of the function."""
     if system.closures:
         count = "closure" if len(system.closures) == 1 else "closures"
         raise ArgumentValueError(

@@ -1,4 +1,4 @@
-"""Configurations that meet closures: found from a rough guess, or restored nearby."""
+"""Configurations that satisfy closures: found from a rough guess, or restored nearby."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ TRIALS = 20
 
 
 def gap(system: System, off: Array) -> float:
-    """The largest of the violations `off`, in rad and m, or parts of the system's size if that is below 1 m."""
+    """The largest of the violations `off`, in rad and m, or fractions of the system's size if that is below 1 m."""
     return float(np.abs(off / fine_units(system)).max(initial=0.0))
 
 
 def nearly_met(system: System, q: Array, off: Array) -> bool:
-    """Whether violations `off` are as small as rounding lets them become near q, or near a batch of q."""
+    """Whether violations `off` are as small as rounding allows near q, or near a batch of q."""
     digits = ROUNDED * max(extent(system), float(np.abs(q).max(initial=0.0)))
     limits = np.maximum(NEARLY_MET * fine_units(system), digits)
     return bool((np.abs(off) <= limits).all())
 
 
 def assembled(system: System, guess: Array, held: np.ndarray, trials: int, function: str) -> Array:
-    """A configuration that meets the closures, as `lb.assemble`; `held` says which speeds do not move."""
+    """Find a configuration that satisfies the closures, as `lb.assemble`; `held` says which speeds do not move."""
     modes, lengths = modal_speeds(system), reach(system)
     best: tuple[float, Array] = (np.inf, guess)
     random = np.random.default_rng(0)
@@ -67,7 +67,7 @@ def assembled(system: System, guess: Array, held: np.ndarray, trials: int, funct
 
 
 def searched(system: System, q: Array, moving: np.ndarray) -> Array:
-    """q after steps of the `moving` speeds, in radians and parts of the system's size, toward where the closures are met."""
+    """Move q by steps of the `moving` speeds, in radians and fractions of the system's size, towards the closures."""
     start, units = q, fine_units(system)
     off = evaluated(system, "violations", (q,)) / units
     lengths = reach(system)[moving]
@@ -94,7 +94,7 @@ def searched(system: System, q: Array, moving: np.ndarray) -> Array:
 
 
 def closed_start(function: str, system: System, q: Array, moving: np.ndarray, guess: bool) -> Array:
-    """A configuration that meets the closures, from one that should, or from a guess.
+    """Find a configuration that satisfies the closures, from one that should, or from a guess.
 
     moving : indices of the speeds that may move.
     """
@@ -119,9 +119,10 @@ def closed_start(function: str, system: System, q: Array, moving: np.ndarray, gu
 
 
 def restored(system: System, q: Array, moving: np.ndarray) -> Array:
-    """q, moved as little as possible so that the closures are met; a `DynamicsError` if that fails nearby.
+    """Move q as little as possible so that the closures are satisfied; a `DynamicsError` if that fails nearby.
 
-    moving : indices of the speeds that may move.  Their changes are measured in radians and parts of the system's size.
+    moving : indices of the speeds that may move.  Their changes are measured in radians and fractions of the system's
+        size.
     """
     system = with_starts_at(system, q, "the search for a configuration nearby")
     start, off = q, evaluated(system, "violations", (q,))

@@ -1,4 +1,4 @@
-"""The forces of closures as external wrenches, A^T lambda = sum of J^T wrench over the ends, and their slope by q."""
+"""Closure forces as external wrenches, A^T lambda = sum of J^T wrench over the ends, and their derivative by q."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def closure_loads(
 ) -> External:
     """External wrenches, and those that the multipliers exert on the ends of all closures at q (..., nq).
 
-    Those of relations are not among them (`relation_forces`).
+    Relations are not included (`relation_forces`).
     """
     where = undeformed(system, q) if system.fidelity == "ruthless" else q
     wrenches = evaluated(system, "wrenches", (where, lam))
@@ -54,7 +54,7 @@ def loads_in_motion(
 ) -> External:
     """External wrenches, and those that closures exert on their ends in motions (n, ...) with the torques tau.
 
-    Where closures are redundant, their forces are those of least norm.  O(N^3) in each row.
+    If closures are redundant, their forces are those of least norm.  O(N^3) in each row.
     """
     force = inverse_dynamics(system, q, v, vdot, external=external) - tau
     states = undeformed(system, q) if system.fidelity == "ruthless" else q
@@ -90,8 +90,8 @@ def closure_forces(system: System, q: Array, lam: Array) -> Array:
 def closure_stiffness(system: System, q: Array, lam: Array) -> Array:
     """The stiffness (nv, nv) of constant multipliers, -d(A^T lambda)/dq along `integrate`, by differences.
 
-    With cut joints whose coordinates are sought, it is that along the freedoms: off the closures the coordinates that fit best
-    need not change steadily.
+    With cut joints whose coordinates are searched for, only directions that the closures allow count: elsewhere the
+    coordinates that fit best need not change continuously.
     """
     near = with_starts_at(system, q, "the stiffness of closures")
     if near is not system:  # its rows change steadily about q

@@ -1,14 +1,14 @@
-"""Damping of a whole system by the ratios of its modes.
+"""Damping of a whole system, given by the damping ratios of its modes.
 
-A damping matrix D of the system gives mode i the ratio x_i^T D x_i/(2 omega_i) to first order, x_i^T M x_i = 1.  The
-matrix that gives all ratios and couples no modes, M X diag(2 ratio omega) X^T M, connects bodies with each other
-and with joints, which no body of a model can do.  So each body gets a symmetric positive semidefinite matrix of its
-own, D = L L^T, and these are fitted:
+To first order, a damping matrix D of the system gives mode i the damping ratio x_i^T D x_i/(2 omega_i), with
+x_i^T M x_i = 1.  The matrix that gives all ratios and couples no modes, M X diag(2 ratio omega) X^T M, connects bodies
+with each other and with joints, which no body of a model can do.  So each body gets a symmetric positive semidefinite
+matrix of its own, D = L L^T, and these are fitted:
 
     minimize    sum_ij w_ij (c_ij - delta_ij)^2,      c_ij = x_i^T D x_j / (2 sqrt(ratio_i omega_i ratio_j omega_j))
 
-The problem is convex in D.  The diagonal is what the ratios are.  The rest changes them to second order, unless two frequencies are as
-close as their widths ratio omega, so that its weight is small there.
+The problem is convex in D.  The diagonal terms are the ratios.  The other terms change the ratios only to second order,
+so their weight is small, unless two frequencies are as close as their widths ratio omega.
 """
 
 from __future__ import annotations
@@ -37,21 +37,22 @@ from limber.dynamics.stiffness import (
 from limber.errors import ArgumentValueError, ModelWarning, warn
 from limber.notebook import as_text
 
-#: The weights of modes that couple: of the first fit, which chooses among many solutions, and of the last.
+#: The weights of modal coupling: in the first fit, which chooses among many solutions, and in the last.
 COUPLING = (1e-2, 1e-8)
-#: A ratio that is off by more than this part is worth a warning.
+#: A ratio with a larger relative error than this gives a warning.
 MISSED = 0.05
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ModalDamping:
-    """A system with damping by ratios, and what came out; it prints as a table.
+    """A system damped by modal damping ratios, with the ratios achieved; it prints as a table.
 
-    system : the system with the new damping of its bodies; `lb.save` takes it.
-    omega : (n,) frequencies of the modes that oscillate, rad/s.
-    asked, achieved : (n,) their damping ratios, wanted and as `lb.modes` of the new system has them.
-    matrix : (nv, nv) the damping matrix over all freedoms that gives the ratios exactly at this configuration.  Bodies
-        cannot hold it, but it can act as a generalized force: without other damping, tau = -matrix @ v.
+    system : the system with the new damping of its bodies; `lb.save` accepts it.
+    omega : (n,) frequencies of the oscillating modes, rad/s.
+    asked, achieved : (n,) the damping ratios requested, and those that `lb.modes` finds for the new system.
+    matrix : (nv, nv) the damping matrix over all degrees of freedom that gives the ratios exactly at this
+        configuration.  Bodies cannot hold it, but it can act as a generalized force: without other damping, tau =
+        -matrix @ v.
     """
 
     system: System
@@ -78,20 +79,21 @@ def modal_damping(
     locked: Iterable[str] = (),
     weights: ArrayLike | None = None,
 ) -> ModalDamping:
-    """Damp a system by the ratios of its modes at a configuration, in the place of the damping of its bodies.
+    """Replace the damping of the bodies so that the modes of the system have given damping ratios at a configuration.
 
-    A ratio given to a body is that of the body alone, clamped at its joint.  In a system the same matrices give other
-    ratios, larger or smaller by factors of ten and more.  This function finds matrices for the bodies such that the
-    modes of the system have the ratios asked for.  It does so as well as matrices can that connect no body with
-    another; `achieved` says how well, and a `ModelWarning` says so where a ratio is off by more than 5 %.  At
-    other configurations the ratios are others again.  Damping and friction of joints stay as they are, and count.
+    A damping ratio given to a body is that of the body alone, clamped at its joint.  In a system the same matrices give
+    different ratios, larger or smaller by factors of ten and more.  This function finds matrices for the bodies with
+    which the modes of the system have the requested ratios, as closely as possible for matrices that do not connect
+    bodies with each other.  `achieved` has the resulting ratios, and a `ModelWarning` reports a ratio that is off by
+    more than 5 %.  At other configurations the ratios are different again.  Damping and friction of joints are
+    unchanged, and contribute to the ratios.
 
     Parameters
     ----------
-    ratios : one ratio for all modes, or (n,) one for each mode that oscillates, by increasing frequency.
-    q : (nq,) the configuration; the neutral one unless given, or the one that `lb.assemble` finds from there.
+    ratios : one ratio for all modes, or (n,) one for each oscillating mode, by increasing frequency.
+    q : (nq,) the configuration; by default the neutral one, or the one that `lb.assemble` finds from there.
     locked : names of bodies whose joints do not move, as in `lb.modes`.
-    weights : (n,) how much each of these modes counts where not all ratios can be had; equal unless given.
+    weights : (n,) the weight of each of these modes if not all ratios can be achieved; equal by default.
     """
     problem, q = stated("modal_damping", system, q, None, None, None, locked)
     held = list(locked)
@@ -170,10 +172,10 @@ def _checked(ratios: ArrayLike, weights: ArrayLike | None, omega: Array) -> tupl
 
 
 def _fitted(blocks: list[tuple[Array, Array]], rest: Array, weights: Array) -> list[Array]:
-    """The damping matrices of the bodies, from their rows of the shapes and a first guess.
+    """Fit the damping matrices of the bodies, from their rows of the shapes and a first guess.
 
-    The shapes are scaled such that the sum of Y^T D Y over the bodies, and `rest`, should be 1.  COUPLING bounds the
-    weights of modes that couple from below.
+    The shapes are scaled so that the sum of Y^T D Y over the bodies, and `rest`, should be 1.  COUPLING is a lower
+    bound of the weights of modal coupling.
     """
     from scipy.optimize import minimize  # noqa: PLC0415 (slow to import)
 

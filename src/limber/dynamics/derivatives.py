@@ -1,4 +1,4 @@
-"""Exact slopes of forward and inverse dynamics, and of closure forces, at a state."""
+"""Exact derivatives of forward and inverse dynamics, and of closure forces, at a state."""
 
 from __future__ import annotations
 
@@ -32,16 +32,17 @@ Slope = Array | Mapping[str, Array]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Derivatives:
-    """The slopes of a function of the state; those that were not asked for raise an AttributeError.
+    """The derivatives of a function of the state; those that were not requested raise an AttributeError.
 
     of : the name of the function.
     value : (..., nv) the function itself.
-    q, v, tau, vdot : (..., nv, nv), row i is the slope of value[i]; q along `lb.integrate`, in the layout of v.
-    external : {("body", node): (..., nv, 6)}, the slopes by each wrench that was given, in world axes.
-    parameters : {name: (..., nv, *shape)}, the slopes by parameters of the model, with the shape of each.
+    q, v, tau, vdot : (..., nv, nv), row i is the derivative of value[i]; q along `lb.integrate`, in the layout of v.
+    external : {("body", node): (..., nv, 6)}, the derivatives with respect to each given wrench, in world axes.
+    parameters : {name: (..., nv, *shape)}, the derivatives with respect to parameters of the model, with the shape of
+        each.
 
-    Of constraint_forces, each of these is a mapping from the names of the closures, with 6 (or, of a relation, no) in the
-    place of the first nv.
+    For constraint_forces, each of these is a mapping by the names of the closures.  Its arrays have an axis of length 6
+    instead of the first nv, or no such axis for a relation.
     """
 
     of: str
@@ -67,27 +68,27 @@ class Derivatives:
 
     @property
     def q(self) -> Any:
-        """Slopes along q, in the layout of v."""
+        """Derivatives with respect to q, in the layout of v."""
         return self._by("q")
 
     @property
     def v(self) -> Any:
-        """Slopes by v."""
+        """Derivatives with respect to v."""
         return self._by("v")
 
     @property
     def tau(self) -> Any:
-        """Slopes by tau, of forward dynamics: the inverse of the mass matrix of an open system."""
+        """Derivatives of forward dynamics with respect to tau; for an open system, the inverse of the mass matrix."""
         return self._by("tau")
 
     @property
     def vdot(self) -> Any:
-        """Slopes by vdot, of inverse dynamics: the mass matrix."""
+        """Derivatives of inverse dynamics with respect to vdot, which are the mass matrix."""
         return self._by("vdot")
 
     @property
     def external(self) -> Mapping[tuple[str, str | int | None], Any]:
-        """Slopes by the external wrenches."""
+        """Derivatives with respect to the external wrenches."""
         if self.wrenches is None:
             raise AttributeError(
                 f'these derivatives of {self.of} are not by external wrenches: give some, and name "external" in `by` of '
@@ -97,7 +98,7 @@ class Derivatives:
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """Slopes by parameters of the model, by name."""
+        """Derivatives with respect to parameters of the model, by name."""
         if not self.named:
             raise AttributeError(
                 f"these derivatives of {self.of} are not by parameters of the model: name some, such as "
@@ -113,7 +114,7 @@ class Derivatives:
 
 
 def _shape(x: Slope) -> str:
-    """The shape of an array, or of that of each closure."""
+    """The shape of an array, or of the array of each closure."""
     if isinstance(x, Mapping):
         return f"{{{', '.join(f'{name!r}: {a.shape}' for name, a in x.items())}}}"
     return str(x.shape)
@@ -129,29 +130,32 @@ def derivatives(
     external: External | None = None,
     by: str | Iterable[str] | None = None,
 ) -> Derivatives:
-    """The exact slopes of forward or inverse dynamics, or of closure forces, at a state or at a batch of states.
+    """Exact derivatives of forward or inverse dynamics, or of closure forces, at a state or a batch of states.
 
     Parameters
     ----------
-    q, v : (..., nq), (..., nv); leading dimensions are a batch, run on all cores.
+    q, v : (..., nq), (..., nv); leading dimensions are a batch, evaluated on all cores.
     x : (..., nv), tau for forward dynamics and closure forces, vdot for inverse dynamics.
-    of : "forward_dynamics", whose slopes are those of vdot, "inverse_dynamics", whose slopes are those of tau, or
-        "constraint_forces", whose slopes are those of what each closure of a closed system exerts (`lb.constraint_forces`).
+    of : "forward_dynamics" for the derivatives of vdot, "inverse_dynamics" for those of tau, or "constraint_forces" for
+        those of the forces that each closure of a closed system exerts (`lb.constraint_forces`).
     external : {("body", node): (..., 6)} wrench [moment, force] at the node, world axes.  A wrench keeps its direction
         in the world when the body turns.
-    by : the inputs by which slopes are wanted, of "q", "v", "tau" (or "vdot") and "external"; all of them unless given.
-        Also names of parameters of the model, any of `System.parameters`: "link1.mass", "link1.EI", "link2.joint_damping".
+    by : the inputs with respect to which to differentiate, from "q", "v", "tau" (or "vdot") and "external"; all of them
+        by default.  It may also contain parameters of the model, any of `System.parameters`: "link1.mass", "link1.EI",
+        "link2.joint_damping".
 
-    Returns an object with .value and, as asked for, .q, .v, .tau or .vdot, each (..., nv, nv), and .external with (..., nv, 6)
-    for each wrench.  .parameters has (..., nv, *shape) for each parameter that `by` names; a symmetric matrix, such as an inertia,
-    counts by its upper triangle, and the slopes by a rotation matrix are those of changes that leave it one.  Slopes by q are along `lb.integrate(s, q, dx, 1)`, with dx in the layout of v, so that they exist
-    for quaternions too.  They are exact to rounding for every joint and body at either fidelity, joint physics included.
+    Returns an object with .value and, as requested, .q, .v, .tau or .vdot, each (..., nv, nv), and .external with (...,
+    nv, 6) for each wrench.  .parameters has (..., nv, *shape) for each parameter that `by` names.  A symmetric matrix,
+    such as an inertia, counts by its upper triangle.  Derivatives with respect to a rotation matrix are for changes
+    under which it remains a rotation matrix.  Derivatives with respect to q are along `lb.integrate(s, q, dx, 1)`, with
+    dx in the layout of v, so they also exist for quaternions.  All derivatives are exact to rounding for every joint
+    and body at either fidelity, including joint physics.
 
-    Forward dynamics of a closed system has the slopes of the constrained accelerations at fixed tau, with the closures'
-    accelerations demanded at every q and v: also along changes that the closures do not allow.  Inverse dynamics of a
-    closed system is that of its open tree.  Of closure forces, .value, .q and so on are mappings from the names of the
-    closures to arrays whose rows are [moment, force] on end b; a relation has one row, without an axis.  Where closures
-    are redundant, their forces are not unique, and a DynamicsError says so.
+    For forward dynamics of a closed system these are the derivatives of the constrained accelerations at fixed tau.
+    The accelerations satisfy the closures at every q and v, even along changes that the closures do not allow.  Inverse
+    dynamics of a closed system is that of its open tree.  For closure forces, .value, .q and so on are mappings from
+    the names of the closures to arrays whose rows are [moment, force] on end b; a relation has one row, without an
+    axis.  If closures are redundant, their forces are not unique, and a DynamicsError says so.
     """
     answer = None
     if by is None and external is None and isinstance(of, str) and of in READY:
@@ -189,12 +193,12 @@ def derivatives(
 
 
 def _is_parameter(name: str) -> bool:
-    """Whether a name is one of a parameter of the model."""
+    """Whether a name is that of a parameter of the model."""
     return name == "gravity" or "." in name
 
 
 def _checked(system: System, of: str, external: External | None, by) -> tuple[str, ...]:
-    """The names of the inputs by which slopes are wanted."""
+    """Return the checked names of the inputs with respect to which to differentiate."""
     known = (*INPUTS[of], *(["external"] if external else []))
     if by is None:
         return known

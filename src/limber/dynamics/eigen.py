@@ -1,9 +1,9 @@
-"""Eigenvalues of M x'' + D x' + K x = 0, one entry for each pair of them.
+"""Eigenvalues of M x'' + D x' + K x = 0, with one entry for each pair of them.
 
-At rest D is symmetric; about a steady motion it has gyroscopic terms too, and K is not symmetric in general.
+At rest D is symmetric; about a steady motion it also has gyroscopic terms, and K is not symmetric in general.
 
-The matrices are given in coordinates in which the diagonal of M is 1, so that no result and no tolerance depends on
-the units of length and mass.  Tolerances are relative, so that none depends on the unit of time.
+The matrices are given in coordinates in which the diagonal of M is 1, so no result or tolerance depends on
+the units of length and mass.  Tolerances are relative, so none depends on the unit of time.
 """
 
 from __future__ import annotations

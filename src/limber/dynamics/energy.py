@@ -10,7 +10,7 @@ from limber.dynamics.evaluate import NOT_READY, evaluated
 
 
 def kinetic_energy(system: System, q: ArrayLike, v: ArrayLike) -> Array:
-    """v^T M(q) v / 2, in O(N).  q (..., nq), v (..., nv) -> (...)."""
+    """The kinetic energy v^T M(q) v / 2, in O(N).  q (..., nq), v (..., nv) -> (...)."""
     try:
         answer = system._ready["kinetic_energy"](q, v)
     except NOT_READY:
@@ -21,11 +21,11 @@ def kinetic_energy(system: System, q: ArrayLike, v: ArrayLike) -> Array:
 
 
 def potential_energy(system: System, q: ArrayLike) -> Array:
-    """The energy of modes, gravity, and springs and stops of joints.
+    """The potential energy of modes, gravity, and springs and stops of joints.
 
     Without springs and stops it is zero for undeformed bodies at the world origin.
 
-    q (..., nq) -> (...).  The geometry is deformed at either fidelity.
+    q (..., nq) -> (...).  The deformed geometry is used at either fidelity.
     """
     try:
         answer = system._ready["potential_energy"](q)
@@ -37,7 +37,7 @@ def potential_energy(system: System, q: ArrayLike) -> Array:
 
 
 def momentum(system: System, q: ArrayLike, v: ArrayLike) -> Array:
-    """Momentum [angular; linear] about the world origin, world axes.  -> (..., 6); O(N)."""
+    """The momentum [angular; linear] about the world origin, in world axes.  -> (..., 6); O(N)."""
     try:
         answer = system._ready["momentum"](q, v)
     except NOT_READY:

@@ -1,15 +1,14 @@
-"""Configurations in equilibrium, at rest or in a steady motion.
+"""Equilibrium configurations, at rest or in a steady motion.
 
-Solves    r(q) = bias(q, v) - J^T external - tau = 0 in the freedoms that are not locked
-Step      K x = -r with the exact slope K of r along `integrate`; q moves by x on the configuration manifold
-Descent   Where the symmetric part of K has negative eigenvalues, these are taken positive.  At rest, r is the slope of
-          the energy E, so that x goes down, and a step is accepted where its own slope dE/ds = x . r says so.
-          K is raised by the imbalance of the forces, so that the step stays finite in directions without stiffness;
-          it still converges quadratically, to a solution among many too (Yamashita & Fukushima 2001).
-Closures  r contains their forces -A^T lambda, those that leave the least of r; steps are in the null space of A, K is
-          that of constant lambda (`small_motions`), and after each step the closures are met again
-Scaling   Each coordinate is measured in a unit in which its elastic stiffness, or that of the loads, is 1.
-Cost      16 inverse dynamics a freedom and an eigenvalue problem of all freedoms, about ten times
+Solves    r(q) = bias(q, v) - J^T external - tau = 0 in the degrees of freedom that are not locked Step      K x = -r
+with the exact derivative K of r along `integrate`; q moves by x on the configuration manifold Descent   Negative
+eigenvalues of the symmetric part of K are made positive.  At rest, r is the gradient of the energy E, so x points
+downhill, and a step is accepted if its own slope dE/ds = x . r confirms this.  K is increased by the imbalance of the
+forces, so that the step stays finite in directions without stiffness; it still converges quadratically, even to one of
+many solutions (Yamashita & Fukushima 2001).  Closures  r contains their forces -A^T lambda, chosen to minimize r; steps
+are in the null space of A, K is that of constant lambda (`small_motions`), and after each step the closures are
+satisfied again Scaling   Each coordinate is measured in a unit in which its elastic stiffness, or that of the loads, is
+1.  Cost      16 inverse dynamics per degree of freedom and an eigenvalue problem of all of them, about ten times
 """
 
 from __future__ import annotations
@@ -35,13 +34,13 @@ from limber.dynamics.stiffness import (
 from limber.dynamics.theory import warn_of_axial_loads, warn_of_rotations
 from limber.errors import DynamicsError, ModelWarning, warn
 
-#: An equilibrium leaves no more than this of the forces that are present.
+#: The largest imbalance of an equilibrium, as a fraction of the forces present.
 BALANCED = 1e-9
-#: No step turns a body by much more than this, in radians, or moves it by more than this part of the system's size.
+#: No step rotates a body by much more than this, rad, or moves it by more than this fraction of the system's size.
 LARGEST_STEP = 0.5
-#: A search ends after this many steps, and each step after so many trials.
+#: The largest number of steps of a search, and of trials in each step.
 STEPS, TRIALS = 200, 30
-#: A search that is so far from its start, in radians and parts of the system's size, and still without stiffness, falls.
+#: A search this far from its start, in radians and fractions of the system's size, and still without stiffness, falls.
 FARTHEST = 20.0
 
 
@@ -54,26 +53,28 @@ def equilibrium(
     external: External | None = None,
     locked: Iterable[str] = (),
 ) -> Array:
-    """The configuration (nq,) in which all forces balance: vdot = 0 at rest, or at constant joint speeds v.
+    """Find the configuration (nq,) in which all forces balance: vdot = 0 at rest, or at constant joint speeds v.
 
     The search starts at q and goes downhill, as the system would if it settled slowly.  If q itself is an equilibrium,
-    it is returned, stable or not.  By symmetry the search may end in one that is not stable; a `ModelWarning` says so.  A freedom that no force acts on stays where q has it.  Friction is zero at
-    rest, so that a joint that could stick slides.  The closures of a closed system are met, and carry what they can.
+    it is returned, whether stable or not.  Because of symmetry the search may end at an unstable equilibrium; a
+    `ModelWarning` says so.  A degree of freedom on which no force acts stays at its value in q.  Friction is zero at
+    rest, so a joint that could stick slides.  The closures of a closed system are satisfied, and carry what they can.
 
     Parameters
     ----------
-    q : (nq,) where to start; the neutral configuration unless given.  If it does not meet the closures, the search starts
-        where `lb.assemble` gets from there.
-    v : (nv,) constant speeds of the joints, for an equilibrium in a steady spin; speeds of modes must be zero.  Joints
-        with speed should be such that their motion changes nothing, as that of a spinning hub or of a symmetric
-        rotor; a `ModelWarning` says where it does.
-    tau : (nv,) constant generalized forces; zero unless given.
+    q : (nq,) initial guess; the neutral configuration by default.  If it violates the closures, the search starts at
+        the configuration that `lb.assemble` finds from there.
+    v : (nv,) constant speeds of the joints, for an equilibrium in a steady spin; speeds of modes must be zero.  The
+        motion of these joints should not change the forces, as for a spinning hub or a symmetric rotor; a
+        `ModelWarning` says where it does.
+    tau : (nv,) constant generalized forces; zero by default.
     external : {("body", node): wrench}, as in `forward_dynamics`.
     locked : names of bodies whose joints keep their coordinates (and their speeds), whatever force that takes.
         Their flexible modes are free.
 
-    Raises `DynamicsError` if there is none: nothing balances the weight of a free body, or the load is beyond what the
-    system carries.  The message says which freedom is out of balance, and by how much, or which closure cannot be met.
+    Raises `DynamicsError` if there is no equilibrium: nothing balances the weight of a free body, or the load is more
+    than the system can carry.  The message says which degree of freedom is out of balance, and by how much, or which
+    closure cannot be satisfied.
     """
     problem, start = stated("equilibrium", system, q, v, tau, external, locked, guess=True)
     found = settled(problem, start)
@@ -91,9 +92,11 @@ def equilibrium(
 
 
 class Point(NamedTuple):
-    """A configuration on the way, the forces that are missing, and their largest part of those present.
+    """A configuration during the search, and its unbalanced forces.
 
-    multipliers : of the closures, where there are any.
+    The largest unbalanced force is given as a fraction of the forces present.
+
+    multipliers : of the closures, if there are any.
     """
 
     q: Array
@@ -108,7 +111,7 @@ class Point(NamedTuple):
 
 
 def point(problem: Statics, q: Array) -> Point:
-    """A configuration and what it lacks for an equilibrium."""
+    """Return a configuration with its unbalanced forces."""
     lam = problem.multipliers(q)
     r = problem.residual(q, lam)
     free, sizes = problem.free, problem.sizes(q, lam)
@@ -118,7 +121,7 @@ def point(problem: Statics, q: Array) -> Point:
 
 
 def settled(problem: Statics, start: Array, farthest: float = FARTHEST) -> Point:
-    """The point of least imbalance on the way that Newton's method takes, downhill."""
+    """Return the point of least imbalance on the downhill path of Newton's method."""
     here = best = point(problem, start)
     for _ in range(STEPS):
         if here.imbalance == 0.0:
@@ -132,7 +135,7 @@ def settled(problem: Statics, start: Array, farthest: float = FARTHEST) -> Point
         if there is None:
             break
         best = min(best, there, key=lambda x: x.imbalance)
-        if here.balanced and there.imbalance > 0.5 * here.imbalance:  # rounding is all that is left
+        if here.balanced and there.imbalance > 0.5 * here.imbalance:  # only rounding is left
             break
         here = there
     return best
@@ -144,13 +147,14 @@ def apart(system: System, a: Array, b: Array) -> float:
 
 
 class Directions(NamedTuple):
-    """The stiffness at a point and its principal directions among those that closures allow, in units in which it is
-    about 1.
+    """The stiffness at a point and its principal directions among those that closures allow.
+
+    The units are such that the stiffness is about 1.
 
     units : of the coordinates, (nv,): the elastic stiffness, or that of the loads on it, is 1 in them.
-    stiffness : over the free freedoms, (n, n).
+    stiffness : over the free degrees of freedom, (n, n).
     vectors, values : the principal directions of its symmetric part, columns.
-    stiff, loaded : whether a direction has a stiffness, and a force that is not balanced.
+    stiff, loaded : whether a direction has a stiffness, and an unbalanced force.
     """
 
     units: Array
@@ -167,14 +171,17 @@ class Directions(NamedTuple):
 
     @property
     def holds(self) -> bool:
-        """Whether a positive stiffness answers every force."""
+        """Whether every force meets a positive stiffness."""
         return self.convex and not (~self.stiff & self.loaded).any()
 
 
 def principal(
     problem: Statics, here: Point, slopes: tuple[Array, Array] | None = None
 ) -> Directions:
-    """The directions at a point; `slopes` are the stiffness and its elastic part, if these are known or almost known."""
+    """Return the directions at a point.
+
+    `slopes` are the stiffness and its elastic part, if they are known at least approximately.
+    """
     free, lengths = problem.free, reach(problem.system)
     part = np.ix_(free, free)
     K, elastic = slopes or problem.stiffness(here.q, here.multipliers)
@@ -201,14 +208,14 @@ def principal(
 
 
 def _stepped(problem: Statics, here: Point, directions: Directions) -> Point | None:
-    """The next configuration, or None where no step leads on."""
+    """Return the next configuration, or None if no step makes progress."""
     step, convex = _step(problem, here, directions), directions.convex
     if not np.isfinite(step).all():
         return None
     free, units = problem.free, directions.units
     slope = float(step @ here.residual)
     norm = float(np.linalg.norm((units * here.residual)[free]))
-    # parts of the step: the longest that goes down, the shortest that goes up too far, and the one to try
+    # fractions of the step: the longest that goes down, the shortest that goes up too far, and the one to try
     down, up, part = 0.0, 0.0, 1.0
     lowest = here.q
     for _ in range(TRIALS):
@@ -235,7 +242,7 @@ def _stepped(problem: Statics, here: Point, directions: Directions) -> Point | N
 
 
 def _step(problem: Statics, here: Point, found: Directions) -> Array:
-    """Newton's step (nv,), turned downhill."""
+    """Return Newton's step (nv,), made to point downhill."""
     free, stiff, soft = problem.free, found.stiff, here.imbalance
     force = found.vectors.T @ (found.units * here.residual)[free]
     amount = np.zeros(found.vectors.shape[1])
@@ -247,7 +254,7 @@ def _step(problem: Statics, here: Point, found: Directions) -> Array:
         amount[stiff] = -force[stiff] / (np.abs(found.values[stiff]) + soft)
     slack = ~stiff & found.loaded
     amount[slack] = -force[slack] / soft
-    # how far each direction goes, in radians and parts of the system's size
+    # how far each direction goes, in radians and fractions of the system's size
     relative = (found.units / reach(problem.system))[free, None]
     most = LARGEST_STEP / np.abs(found.vectors * relative).max(axis=0)
     step = np.zeros(problem.system.nv)
@@ -256,7 +263,7 @@ def _step(problem: Statics, here: Point, found: Directions) -> Array:
 
 
 def _warn_of_instability(problem: Statics, start: Array, found: Point) -> None:
-    """Warn of an equilibrium at rest that the system leaves if it is pushed, unless the search started in it."""
+    """Warn of an unstable equilibrium at rest, unless the search started there."""
     directions = principal(problem, found)
     if directions.convex or point(problem, start).balanced:
         return
@@ -272,7 +279,7 @@ def _warn_of_instability(problem: Statics, start: Array, found: Point) -> None:
 
 
 def refuse_unbalanced(problem: Statics, found: Point) -> None:
-    """Say which freedom is out of balance, and what to do."""
+    """Raise an error that says which degree of freedom is out of balance, and what to do."""
     s, free = problem.system, problem.free
     directions = principal(problem, found)
     slack = np.flatnonzero(~directions.stiff & directions.loaded)
@@ -305,7 +312,7 @@ def refuse_unbalanced(problem: Statics, found: Point) -> None:
 
 
 def _warn_of_change(problem: Statics, found: Point) -> None:
-    """Warn if the forces do not stay as they are in the course of the motion."""
+    """Warn if the forces change during the motion."""
     s, free, lam = problem.system, problem.free, found.multipliers
     sizes = problem.sizes(found.q, lam)
     times = instants(s, problem.v)

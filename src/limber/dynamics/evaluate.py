@@ -51,7 +51,7 @@ _NODE_TYPES = frozenset({str, int, np.int64, type(None)})
 
 
 def check_system(system) -> None:
-    """Refuse anything but a built System."""
+    """Reject anything but a built System."""
     if not isinstance(system, System):
         built = " Call its build() first." if hasattr(system, "build") else ""
         hint = built or " Make one with lb.Assembly(...), attach(...) and build()."
@@ -160,7 +160,7 @@ def workspaces(packed: Packed, extra: int = 0) -> Workspaces:
 
 
 def node_key(name: str, body: str, node: str | int | None) -> Hashable:
-    """The key of `System._ready` for a call that is about a node; None for a body or node of an unusual type.
+    """The key of `System._ready` for a call for a node; None for a body or node of an unusual type.
 
     The type is part of the key, because True and 1.0 equal 1 but are not nodes.
     """
@@ -169,7 +169,7 @@ def node_key(name: str, body: str, node: str | int | None) -> Hashable:
 
 
 def force_key(name: str, external: External | None) -> Hashable:
-    """The key of `System._ready` for a call with external forces or none; None for forces at unusual nodes."""
+    """The key of `System._ready` for a call with or without external forces; None for forces at unusual nodes."""
     if external is None:
         return name
     if type(external) is not dict or not external:
@@ -198,16 +198,16 @@ def evaluated(
 ) -> Any:
     """Evaluate a function of the table `kernels.functions` for arrays with leading batch dimensions, on all cores.
 
-    This is the careful way, which answers every call or says what is wrong with it.  It stores a function for
+    This is the checked path, which evaluates every call or says what is wrong with it.  It stores a function for
     single states in `system._ready` under the key; the public functions try that one first.
 
     name : the name of the function in messages.
     given : its inputs, in the order of the table.
-    node : the body and node that it is about.
+    node : the body and node of the function.
     row : its row of the table, if the row has another name.
     driven : the numbers of the bodies whose joints have prescribed motion (`dynamics.hybrid`).
-    const : constants that take the place of those of the system.
-    anyhow : whether an answer is wanted where the mass matrix is not positive definite too, as for forces at rest.
+    const : constants that replace those of the system.
+    anyhow : whether to evaluate even if the mass matrix is not positive definite, as for forces at rest.
     """
     check_system(system)
     row = row or name
@@ -258,9 +258,9 @@ def _run(
     driven: tuple[int, ...],
     which: Callable[[int], str] | None = None,
 ) -> Array:
-    """The outputs of a call for all states, one after the other; raises the error that its status stands for.
+    """Return the outputs of a call for all states, one after the other; raise the error of its status.
 
-    which : says which state of its batch a state is, for messages, if these are a part of a batch.
+    which : gives the number of a state in its batch, for messages, if these states are part of a batch.
     """
     sweep = row if row.endswith("_sweep") else "articulated_sweep"
     given = [a.ravel() for a in inputs.values()]
@@ -324,14 +324,14 @@ def _run_on_charts(
 
 
 def _cut_coordinates(system: System, name: str) -> Callable[[Array, Array], Array]:
-    """What `charts.chosen_starts` evaluates, for a function with a name."""
+    """The function that `charts.chosen_starts` evaluates, for a function with a name."""
     return lambda q, starts: evaluated(system, name, (q, starts), row="cut_coordinates")
 
 
 def starts_at(system: System, row: str, q: Array) -> dict[int, Array]:
-    """Where a row of the table that depends on q, (..., nq), reads starts of cut joints, and those that serve there, (...).
+    """Where a row of the table that depends on q, (..., nq), reads starts of cut joints, and working starts, (...).
 
-    It is empty if there are no cut joints whose coordinates are sought, or the row does not depend on them.
+    It is empty if there are no cut joints with searched coordinates, or the row does not depend on them.
     """
     function = ROWS[row]
     if not (function.closing and system.closures and sought(system)):
@@ -345,7 +345,7 @@ def starts_at(system: System, row: str, q: Array) -> dict[int, Array]:
 def constants_at(system: System, q: Array, view: View, name: str) -> Array:
     """The constants of a view with which the coordinates of cut joints at q, (nq,), are found.
 
-    name : that of the function in messages.
+    name : the name of the function in messages.
     """
     const = (system.dynamics if view == "dynamics" else system.geometry).const.copy()
     near = starts_near(system, q, view, _cut_coordinates(system, name))
@@ -355,9 +355,9 @@ def constants_at(system: System, q: Array, view: View, name: str) -> Array:
 
 
 def with_starts_at(system: System, q: Array, name: str) -> System:
-    """The same system, whose cut joints have starts from which their coordinates are found about q, (nq,).
+    """The same system, with starts of its cut joints from which their coordinates are found near q, (nq,).
 
-    name : that of the function in messages.
+    name : the name of the function in messages.
     """
     if not sought(system):
         return system
@@ -384,7 +384,7 @@ def truncated_bodies(system: System) -> tuple[str, ...]:
 
 
 def _refuse_indefinite(system: System, q: Array) -> None:
-    """Refuse configurations (states, nq) at which the pivots of the articulated sweep are not positive."""
+    """Reject configurations (states, nq) at which the pivots of the articulated sweep are not positive."""
     packed, zero = system.dynamics, np.zeros((len(q), system.nv))
     call = Call(system, "articulated_sweep", packed.topo, packed.const)
     inputs = {"q": q, "v": zero, "tau": zero}
@@ -407,7 +407,7 @@ _most_cores: ContextVar[int | None] = ContextVar("the most cores to use", defaul
 
 @contextmanager
 def at_most_cores(count: int) -> Iterator[None]:
-    """Use no more than `count` cores within the block, in this thread: for work that is divided among processes."""
+    """Use no more than `count` cores within the block, in this thread, for work that is divided among processes."""
     token = _most_cores.set(count)
     try:
         yield
@@ -428,12 +428,12 @@ def _all_cores() -> int:
 
 
 def of_batch(state: int, states: int) -> str:
-    """The part of a message that says which state it is about."""
+    """The part of a message that identifies the state."""
     return f" (state {state} of the batch)" if states > 1 else ""
 
 
 def refuse_infinite(ext: Array, names: list[str]) -> None:
-    """Refuse external wrenches that are not finite."""
+    """Reject external wrenches that are not finite."""
     if not np.isfinite(ext).all():
         state, i = np.argwhere(~np.isfinite(ext))[0]
         which = of_batch(state, len(ext))
@@ -451,7 +451,7 @@ def refuse(
     entry: str = "the dynamics",
     driven: tuple[int, ...] = (),
 ) -> None:
-    """Raise the error that a status stands for, with the argument, the element and the body; `which` is from `of_batch`."""
+    """Raise the error of a status, with the argument, the element and the body; `which` is from `of_batch`."""
     if status == NOT_FINITE:
         for name, a in inputs.items():
             x = a[state]

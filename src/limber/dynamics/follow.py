@@ -1,8 +1,9 @@
-"""Following a load in steps: equilibria, their lowest frequency, and the load at which they become unstable.
+"""Equilibria under a load that grows in steps: their lowest frequency, and the load at which they become unstable.
 
-Each equilibrium comes from the one before it by Newton's method along the branch.  Between a stable and an unstable one,
-the lowest eigenvalue of the stiffness is a smooth function of the load, whose zero a search of superlinear convergence
-finds.  Where forces follow the bodies, and for oscillations that grow, the eigenvalues of the motion decide instead.
+Each equilibrium is found from the previous one by Newton's method along the branch.  Between a stable and an unstable
+equilibrium, the lowest eigenvalue of the stiffness is a smooth function of the load; a search with superlinear
+convergence finds its zero.  If forces follow the bodies, and for growing oscillations, the eigenvalues of the motion
+decide instead.
 """
 
 from __future__ import annotations
@@ -30,15 +31,15 @@ from limber.dynamics.theory import tell, turned, warn_of_axial_loads
 from limber.errors import ArgumentValueError, ModelWarning, warn
 from limber.notebook import as_text
 
-#: A change of a coordinate by more than this, in radians and parts of the system's size, is no step along a path.
+#: A larger change of a coordinate than this, in radians and fractions of the system's size, is not a step along a path.
 JUMP = 0.3
-#: Bodies that deform by more than this between two factors, in radians and parts of the system's size, do so without bound.
+#: A larger deformation between two factors than this, in rad and fractions of the system's size, counts as unbounded.
 RUNAWAY = 3.0
-#: A load that is found by halving is exact to this part of the range of factors.
+#: The accuracy of a load found by bisection, as a fraction of the range of factors.
 HALVED = 1e-9
-#: A load at which the lowest frequency is zero is exact to this part of itself.
+#: The relative accuracy of a load at which the lowest frequency is zero.
 EXACT = 1e-12
-#: The kind of a critical load that is not found exactly.
+#: The kind of a critical load that was not found exactly.
 UNRESOLVED = "unresolved"
 
 
@@ -46,16 +47,16 @@ UNRESOLVED = "unresolved"
 class LoadPath:
     """Equilibria under a growing load; they print as a table.
 
-    factors : (n,) load factors, those that were asked for up to the critical one.
+    factors : (n,) load factors, those requested up to the critical one.
     q : (n, nq) the equilibria.
-    omega : (n,) the lowest natural frequency that is not zero, rad/s; zero where the equilibrium is unstable.
+    omega : (n,) the lowest nonzero natural frequency, rad/s; zero where the equilibrium is unstable.
     growth : (n,) the largest growth rate, 1/s; zero where the equilibrium is stable.
     critical : the load factor at which the equilibrium becomes unstable, or None if it stays stable.
     kind : what happens there: "buckling" (a frequency falls to zero), "flutter" (an oscillation begins to grow),
-        "limit point" (there is no equilibrium nearby beyond it), "unresolved" (the search for it was given up, and
-        `critical` is the last factor of the path), or "" if it stays stable.
-    shape : (nv,) the direction in which it buckles or swings, v^T M v = 1, or None.
-    bracket : the two factors between which the critical one lies, if that is unresolved; else None.
+        "limit point" (there is no equilibrium nearby beyond it), "unresolved" (the search for it was abandoned, and
+        `critical` is the last factor of the path), or "" if the equilibrium stays stable.
+    shape : (nv,) the direction in which the system buckles or oscillates, v^T M v = 1, or None.
+    bracket : the two factors between which the critical one lies, if it is unresolved; otherwise None.
     """
 
     factors: Array
@@ -93,22 +94,22 @@ def follow(
     gravity: bool = False,
     locked: Iterable[str] = (),
 ) -> LoadPath:
-    """Follow equilibria under a load that grows in steps, to the load at which the system buckles.
+    """Follow equilibria under a load that grows in steps, up to the load at which the system buckles.
 
-    Each step starts at the equilibrium before it.  Where the lowest frequency falls to zero between two steps, the
-    load is found to rounding, and the path ends.  A structure that is not perfectly straight, or loaded off its axis,
-    bends instead of buckling: its frequency passes a minimum and rises again.  Systems may be closed.
+    Each step starts at the previous equilibrium.  If the lowest frequency falls to zero between two steps, the critical
+    load is found to rounding, and the path ends.  A structure that is not perfectly straight, or is loaded off its
+    axis, bends instead of buckling: its frequency passes a minimum and rises again.  Systems may be closed.
 
-    Where the search for the critical load has to be given up, a `ModelWarning` says so, and the path up to there is
-    returned with the factors between which that load lies.  `TheoryWarning` tells once, for the whole path, of bodies that
+    If the search for the critical load is abandoned, a `ModelWarning` says so, and the path up to there is returned
+    with the factors between which that load lies.  A `TheoryWarning`, given once for the whole path, names bodies that
     leave the range of their theory.
 
     Parameters
     ----------
-    factors : (n,) load factors in increasing order, as in np.linspace(0, 2, 21).
-    q : (nq,) where the search for the first equilibrium starts; the neutral configuration unless given.
+    factors : (n,) load factors in increasing order, such as np.linspace(0, 2, 21).
+    q : (nq,) initial guess for the first equilibrium; the neutral configuration by default.
     tau, external : the load for a factor of 1: generalized forces, and wrenches as in `forward_dynamics`.
-    gravity : whether the factor multiplies the gravity of the system as well; otherwise it acts in full throughout.
+    gravity : whether the factor also multiplies the gravity of the system; otherwise gravity acts in full throughout.
     locked : names of bodies whose joints do not move.
     """
     problem, start = stated("follow", system, q, None, tau, external, locked, guess=True)
@@ -165,7 +166,7 @@ def follow(
 
 
 def _warn_of_theory(path: LoadPath, worst: _State) -> None:
-    """Warn of what is outside of the theory on a path, once; `worst` has the largest load."""
+    """Warn once of bodies outside their theory on a path; `worst` has the largest load."""
     problem, q = worst.problem, worst.q
     system = problem.system
     warn_of_axial_loads(system, q, problem.v, problem.loads(q, worst.multipliers))
@@ -204,7 +205,7 @@ class _State:
 
     @property
     def omega(self) -> float:
-        """The lowest frequency that is not zero; zero if the state is unstable."""
+        """The lowest nonzero frequency; zero if the state is unstable."""
         above = self.solved.omega[self.solved.omega > 0.0]
         return 0.0 if self.unstable or not above.size else float(above.min())
 
@@ -214,7 +215,7 @@ class _State:
 
     @cached_property
     def squares(self) -> Array:
-        """The squares of the frequencies without damping, of a symmetric stiffness."""
+        """The squares of the undamped frequencies, for a symmetric stiffness."""
         given = self.matrices
         return eigen.natural(given.M, given.elastic, given.loads, given.uncertain)[1]
 
@@ -230,14 +231,14 @@ class _State:
         return float(squares[squares > 0.0].min(initial=np.inf))
 
     def like(self, shape: np.ndarray) -> np.ndarray:
-        """The one of its shapes that is nearest to another shape."""
+        """The shape that is closest to another shape."""
         shapes = self.solved.shapes
         overlap = shapes.conj().T @ self.mass @ shape
         return shapes[:, np.abs(overlap).argmax()]
 
     @property
     def shape(self) -> np.ndarray:
-        """The shape that grows most, or the lowest that is not of frequency zero."""
+        """The shape that grows most, or the one with the lowest nonzero frequency."""
         omega, shapes = self.solved.omega, self.solved.shapes
         if self.unstable:
             return shapes[:, self.solved.growth.argmax()]
@@ -245,18 +246,18 @@ class _State:
 
 
 class _LostError(Exception):
-    """There is no equilibrium where one should be."""
+    """There is no equilibrium where one was expected."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Load:
-    """The load that a factor multiplies, and whether it multiplies gravity too."""
+    """The load that a factor multiplies, and whether the factor also multiplies gravity."""
 
     full: Statics
     gravity: bool
 
     def problem(self, factor: float, q: Array) -> Statics:
-        """What must balance at a factor; q is where the search starts, and meets the closures."""
+        """The balance at a factor; q is the start of the search and satisfies the closures."""
         s = self.full.system
         if self.gravity:
             items, closures = tuple(s.attachments.values()), tuple(s.closures.values())
@@ -275,7 +276,7 @@ class _Load:
         return _State(factor, q, problem, lam, M, matrices_at_rest(problem, q, M, lam))
 
     def first(self, factor: float, q: Array) -> _State:
-        """The equilibrium that is found from q; a `DynamicsError` says that there is none."""
+        """Find the equilibrium from q; raise a `DynamicsError` if there is none."""
         problem = self.problem(factor, q)
         found = settled(problem, q)
         if not found.balanced:
@@ -283,7 +284,7 @@ class _Load:
         return self.state(factor, found, problem)
 
     def near(self, here: _State, factor: float) -> _State | None:
-        """The state at another factor, if it is so near that one search finds it."""
+        """The state at another factor, if it is close enough for one search to find it."""
         problem = self.problem(factor, here.q)
         found = corrected(problem, here.q, JUMP, here.matrices.slopes)
         return None if found is None else self.state(factor, found, problem)
@@ -312,9 +313,10 @@ class _Load:
     def crossing(
         self, stable: _State, unstable: _State
     ) -> tuple[_State, tuple[float, float] | None]:
-        """The state at which the frequency falls to zero, or an oscillation begins to grow, between two.
+        """Find the state between two others at which the frequency falls to zero, or an oscillation begins to grow.
 
-        If the search fails, it is the last stable one, and the bracket says between which factors the critical one lies.
+        If the search fails, this is the last stable state, and the bracket has the factors between which the critical
+        one lies.
         """
         from scipy.optimize import brentq  # noqa: PLC0415 (slow to import)
 
@@ -346,7 +348,7 @@ class _Load:
 
 
 def _deformed(system: System, a: Array, b: Array) -> float:
-    """How far the deformations of two configurations are apart, in radians and parts of the system's size."""
+    """The difference of the deformations of two configurations, in radians and fractions of the system's size."""
     lengths = reach(system)
     return max(
         float(np.abs((b - a)[where.q_modes] / lengths[where.v_modes]).max(initial=0.0))

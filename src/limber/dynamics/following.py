@@ -1,8 +1,8 @@
-"""Whether the closures of a system can follow the prescribed motion of joints, and whether the forces of that are unique.
+"""Whether closures allow a prescribed motion of joints, and whether the resulting forces are unique.
 
-With A_f and A_d the columns of the closure rows of free and of driven speeds, A_f vdot_f = -A_d vdot_d - a0 must have a
-solution.  It has one for every vdot_d if the columns of A_f span those of A, and the forces that the motion takes are
-unique then.  Otherwise more joints are driven than closures leave free: single motions may be possible, but a
+With the columns A_f and A_d of the closure rows for free and driven speeds, A_f vdot_f = -A_d vdot_d - a0 must have a
+solution.  It has one for every vdot_d if the columns of A_f span those of A; then the forces that the motion requires
+are unique.  Otherwise more joints are driven than the closures leave free: single motions may be possible, but a
 combination n of multipliers with A_f^T n = 0 exerts forces on driven joints alone.
 """
 
@@ -29,10 +29,10 @@ NONE = 1e-7
 
 
 def follows(system: System, q: Array, driven: tuple[int, ...]) -> np.ndarray:
-    """Of each configuration (states, nq), whether free joints can follow every motion of the driven ones, in O(N).
+    """For each configuration (states, nq), whether free joints can follow every motion of the driven ones, in O(N).
 
-    A change of the rows by random speeds of all joints must be within reach of the free speeds.  Rows that move nothing
-    but for rounding ask for nothing.
+    The free speeds must be able to produce the change of the rows due to random speeds of all joints.  Rows that move
+    nothing except by rounding require nothing.
     """
     where = undeformed(system, q) if system.fidelity == "ruthless" else q
     speeds = np.random.default_rng(0).normal(size=system.nv) * reach(system)
@@ -47,9 +47,9 @@ def follows(system: System, q: Array, driven: tuple[int, ...]) -> np.ndarray:
 def check_motion(
     system: System, q: ArrayLike, v: ArrayLike, vdot: Array, driven: tuple[int, ...], forces: bool
 ) -> None:
-    """Refuse accelerations vdot (..., nv) of driven joints that closures cannot follow, with what was found for the others.
+    """Reject accelerations vdot (..., nv) of driven joints that violate closures, with the result for the others.
 
-    forces : whether the forces that the motion takes are asked for: a ModelWarning tells where they are not unique.
+    forces : whether the forces that the motion requires are requested: a ModelWarning says where they are not unique.
     """
     nv = system.nv
     _, (states, speeds, rates) = vectors(system, q=(q, system.nq), v=(v, nv), vdot=(vdot, nv))
@@ -77,7 +77,7 @@ def _refuse_broken(
 
 
 def warn_of_loose_forces(system: System, q: Array, driven: tuple[int, ...]) -> None:
-    """Warn that more joints are driven than closures leave free."""
+    """Warn that more joints are driven than the closures leave free."""
     warn(
         f"more joints of {system.name!r} are driven than its closures leave free, so the forces that the motion of "
         f"{loose_names(system, q, driven)} takes are not unique: one set of them is given. Accelerations, and all other "
@@ -87,7 +87,7 @@ def warn_of_loose_forces(system: System, q: Array, driven: tuple[int, ...]) -> N
 
 
 def driven_speeds(system: System, driven: tuple[int, ...]) -> np.ndarray:
-    """Of every speed, whether it belongs to a driven joint."""
+    """For each speed, whether it belongs to a driven joint."""
     held = np.zeros(system.nv, dtype=bool)
     for number, where in enumerate(system.layout.values(), 1):
         if number in driven:
@@ -96,7 +96,7 @@ def driven_speeds(system: System, driven: tuple[int, ...]) -> np.ndarray:
 
 
 def loose_names(system: System, q: Array, driven: tuple[int, ...]) -> str:
-    """The driven joints on which closures can exert forces that move no free one, in words."""
+    """The driven joints on which closures can exert forces that do not move any free joint, in words."""
     A, held = closure_jacobian(system, q), driven_speeds(system, driven)
     size = np.linalg.norm(A, axis=1, keepdims=True)
     unit = A / np.where(size > 0.0, size, 1.0)

@@ -31,7 +31,7 @@ METHODS = ("articulated", "composite")
 #: A further method, f(system, q, v, tau, external) -> vdot of one state.
 Method = Callable[[System, Array, Array, Array, External], Array]
 
-#: A method whose answer differs from that of the articulated sweep by more than this has lost half of its digits.
+#: A method whose result differs from that of the articulated sweep by more than this has lost half of its digits.
 LOSS = 1e-8
 
 
@@ -45,25 +45,25 @@ def forward_dynamics(
     motion: Motion | None = None,
     method: str = "articulated",
 ) -> Array:
-    """vdot from M(q) vdot + bias(q, v) = tau + J^T external (ruthless: J of the undeformed geometry).
+    """Solve M(q) vdot + bias(q, v) = tau + J^T external for vdot (ruthless: J of the undeformed geometry).
 
     Parameters
     ----------
-    q, v, tau : (..., nq), (..., nv), (..., nv); leading dimensions are a batch, run on all cores.
+    q, v, tau : (..., nq), (..., nv), (..., nv); leading dimensions are a batch, evaluated on all cores.
     external : {("body", node): (..., 6)} wrench [moment, force] at the node, world axes.
-    motion : {"body": (..., r)}, the rates of the r speeds of joints whose motion is prescribed.  All other freedoms
-        follow their forces; the entries of tau for these joints have no effect.  `hybrid_dynamics` gives the forces that
-        the motion takes as well.  Rates that closures cannot follow are refused.
-    method : "articulated", O(N): modes and joints eliminated body by body (Jain & Rodriguez, Eqs. (63),
+    motion : {"body": (..., r)}, the rates of the r speeds of joints whose motion is prescribed.  All other degrees of
+        freedom follow their forces; the entries of tau for the prescribed joints have no effect.  `hybrid_dynamics`
+        also gives the forces that the motion requires.  Rates that violate the closures are rejected.
+    method : "articulated", O(N): modes and joints are eliminated body by body (Jain & Rodriguez, Eqs. (63),
         (64); in a ruthless system of many modes D_f is inverted beforehand, (77), (78)); or "composite",
-        O(N^3): the mass matrix (50) solved by L D L^T (46).  The algorithms of the sources over the spatial
+        O(N^3): the mass matrix (50) is solved by L D L^T (46).  The algorithms of the sources over the spatial
         operators, for study: "fd1" to "fd4" (Rodriguez & Kreutz), "coupled" and "split" (Jain & Rodriguez,
         (51), (58) and (61), (62)), "denoc" (Mohan & Saha), "cg" (conjugate gradients).
 
-    Of a closed system, the operator-level methods give the accelerations of its tree, step (A) of the framework paper, which
-    steps (B) to (F) correct for the closure forces; "composite" does the same with matrices.
+    For a closed system, the operator-level methods give the accelerations of its tree, step (A) of the framework paper,
+    which steps (B) to (F) correct for the closure forces; "composite" does the same with matrices.
 
-    All methods give the same answer and refuse the same states.  Those that first form the mass matrix or add up
+    All methods give the same result and reject the same states.  Those that first form the mass matrix or add up
     the bias forces of the whole tree ("composite", "fd1", "fd2", "denoc", "cg") lose as many digits as the
     condition number of the mass matrix has; "articulated" does not.  For example, they lose seven digits if a screw
     with a pitch of 1000 m carries a body far away.  A ModelWarning says so if half of the digits are lost.
@@ -98,7 +98,7 @@ def _more_methods() -> dict[str, Method]:
 
 
 def _swept(system: System, q, v, tau, external: External | None, method: str) -> Array:
-    """Evaluate one of the compiled METHODS in the careful way."""
+    """Evaluate one of the compiled METHODS with all checks."""
     sweep = fastest_sweep(system) if method == "articulated" else method
     key = force_key(method, external)
     return evaluated_or_told(
@@ -109,7 +109,7 @@ def _swept(system: System, q, v, tau, external: External | None, method: str) ->
 def _compared(system: System, q, v, tau, external: External | None, method: str) -> Array:
     """Evaluate another method, and compare it with the articulated sweep.
 
-    The articulated sweep refuses states that are wrong or have no answer, and keeps digits that the other method may
+    The articulated sweep rejects states that are wrong or have no solution, and keeps digits that the other method may
     lose.
     """
     exact = forward_dynamics(system, q, v, tau, external=external)
@@ -127,7 +127,7 @@ def _compared(system: System, q, v, tau, external: External | None, method: str)
 
 
 def _closed(system: System, q, v, free: Array) -> Array:
-    """The accelerations of a closed system, given those of its tree, by matrices: O(N^3)."""
+    """The accelerations of a closed system by matrices, given those of its tree: O(N^3)."""
     named = {"q": (q, system.nq), "v": (v, system.nv), "free": (free, system.nv)}
     batch, arrays = vectors(system, **named)
     excess = evaluated(system, "row_accelerations", tuple(arrays))
@@ -137,9 +137,9 @@ def _closed(system: System, q, v, free: Array) -> Array:
 
 
 def _warn_of_loss(system: System, q, v, tau, external, method: str, error, exact) -> None:
-    """Warn if an answer differs from the exact one by more than LOSS.
+    """Warn if a result differs from the exact one by more than LOSS.
 
-    Each freedom is measured in the unit in which its inertia is 1, and the error is relative to the largest
+    Each degree of freedom is measured in the unit in which its inertia is 1, and the error is relative to the largest
     acceleration or force.
     """
     M = evaluated(system, "mass_matrix", (q,))
@@ -159,9 +159,9 @@ def _warn_of_loss(system: System, q, v, tau, external, method: str, error, exact
 
 
 def ready_answer(system: System, name: str, external: External | None, q, v, x) -> Array | None:
-    """The answer of a function that is ready for one state, with an external force or none; or None.
+    """Return the result of a function that is ready for one state, with at most one external force; otherwise None.
 
-    Functions with several external forces are ready too, but take the wrenches in one array: they answer None.
+    Functions with several external forces are ready too, but take the wrenches in one array: they return None.
     """
     try:
         if external is None:
@@ -173,7 +173,7 @@ def ready_answer(system: System, name: str, external: External | None, q, v, x) 
 
 
 def _one_by_one(system, q, v, tau, external, method) -> Array:
-    """A method that takes one state at a time, over a batch that has been checked."""
+    """Evaluate a method that takes one state at a time over a batch that has been checked."""
     named = {"q": (q, system.nq), "v": (v, system.nv), "tau": (tau, system.nv)}
     batch, arrays = vectors(system, **named, **named_wrenches(external))
     keys = list(external or {})

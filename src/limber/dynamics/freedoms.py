@@ -1,4 +1,4 @@
-"""Which freedoms of a system may move."""
+"""Which degrees of freedom of a system may move."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _named(locked: Iterable[str], argument: str) -> list[str]:
 
 
 def locked_speeds(system: System, locked: Iterable[str], argument: str = "locked") -> np.ndarray:
-    """Of every speed, whether it belongs to the joint of one of the bodies in `locked`."""
+    """For each speed, whether it belongs to the joint of one of the bodies in `locked`."""
     held = np.zeros(system.nv, dtype=bool)
     for body in _named(locked, argument):
         held[system.layout[system.body_of(body, f"{argument}: body")].v_joint] = True
@@ -42,7 +42,7 @@ def locked_joints(system: System, locked: Iterable[str]) -> tuple[int, ...]:
 
 
 def modal_speeds(system: System) -> np.ndarray:
-    """Of every speed, whether it is that of a mode of a body."""
+    """For each speed, whether it is that of a mode of a body."""
     modal = np.zeros(system.nv, dtype=bool)
     for where in system.layout.values():
         modal[where.v_modes] = True

@@ -1,4 +1,4 @@
-"""Hybrid dynamics: some joints move as prescribed, all other freedoms as their forces make them."""
+"""Hybrid dynamics: some joints have a prescribed motion, all other degrees of freedom follow their forces."""
 
 from __future__ import annotations
 
@@ -35,21 +35,21 @@ def hybrid_dynamics(
     motion: Motion,
     external: External | None = None,
 ) -> tuple[Array, Array]:
-    """vdot and tau of M(q) vdot + bias(q, v) = tau + J^T external, where some joints have given vdot, in O(N).
+    """Solve M(q) vdot + bias(q, v) = tau + J^T external for vdot and tau if vdot is given for some joints, in O(N).
 
-    In a closed system, closures hold and exert forces besides.
+    In a closed system, the closures are satisfied and exert forces as well.
 
     Parameters
     ----------
     q, v, tau : (..., nq), (..., nv), (..., nv), as in `forward_dynamics`.
-    motion : {"body": (..., r)}, the rates of the r speeds of the joint of each body that is driven; a number if it has
-        one.  The entries of tau for these joints have no effect.
+    motion : {"body": (..., r)}, the rates of the r speeds of the joint of each driven body; a number if it has
+        one speed.  The entries of tau for these joints have no effect.
     external : {("body", node): (..., 6)} wrench [moment, force] at the node, world axes.
 
     Returns (vdot, tau), both (..., nv) and complete: in tau, the entries of the driven joints are the forces that their
-    motion takes, armature, springs, dampers and friction of these joints included.  Rates that the closures of a system
-    cannot follow are refused.  Where more joints are driven than closures leave free, single forces are not unique, and
-    a ModelWarning says which.
+    motion requires, including armature, springs, dampers and friction of these joints.  Rates that violate the closures
+    are rejected.  If more joints are driven than the closures leave free, single forces are not unique, and a
+    ModelWarning says which.
     """
     check_system(system)
     driven, x = prescribed(system, tau, motion)
@@ -70,7 +70,7 @@ def with_motion(
     external: External | None,
     driven: tuple[int, ...],
 ) -> Any:
-    """Evaluate a function of forward dynamics with driven joints; x is what `prescribed` gives."""
+    """Evaluate a function of forward dynamics with driven joints; x is the result of `prescribed`."""
     key: Hashable = force_key(name, external)
     if key is not None:
         key = (key, driven)
@@ -89,7 +89,7 @@ def with_motion(
 def driven_bodies(
     system: System, bodies: Collection[str], argument: str = "motion"
 ) -> dict[str, slice]:
-    """The driven bodies in the order of the system, and where the speeds of their joints lie in v."""
+    """The driven bodies in the order of the system, and the indices of their joint speeds in v."""
     for body in bodies:
         system.number(body, f"{argument}: body")
         if system.joints[body].dofs == 0:
@@ -100,7 +100,7 @@ def driven_bodies(
 
 
 def prescribed(system: System, tau: ArrayLike, motion: Motion) -> tuple[tuple[int, ...], Array]:
-    """The numbers of the driven bodies, and tau with vdot in the places of their joints."""
+    """The numbers of the driven bodies, and tau with vdot in the entries of their joints."""
     if not isinstance(motion, Mapping):
         raise ArgumentTypeError(
             f"motion must map names of bodies to the rates of the speeds of their joints, got {shown(motion)}."
@@ -139,7 +139,7 @@ def prescribed(system: System, tau: ArrayLike, motion: Motion) -> tuple[tuple[in
 
 
 def _refuse_infinite(rates: dict[str, Array]) -> None:
-    """Refuse rates that are not finite."""
+    """Reject rates that are not finite."""
     for body, rate in rates.items():
         bad = np.argwhere(~np.isfinite(rate.reshape(-1, rate.shape[-1])))
         if bad.size:

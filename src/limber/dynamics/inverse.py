@@ -29,15 +29,15 @@ def inverse_dynamics(
     actuated: Iterable[str] | None = None,
     weights: ArrayLike | None = None,
 ) -> Array:
-    """tau = M(q) vdot + bias(q, v) - J^T external, by the Newton-Euler recursion in O(N).
+    """Compute tau = M(q) vdot + bias(q, v) - J^T external by the Newton-Euler recursion, in O(N).
 
-    Arguments as in `forward_dynamics` (Jain & Rodriguez, Eq. (45)).  Of a closed system, tau is that of the open tree:
+    Arguments as in `forward_dynamics` (Jain & Rodriguez, Eq. (45)).  For a closed system, tau is that of the open tree:
     the closures exert no force.
 
-    actuated : bodies whose joints have motors; all other entries of tau are zero, and the closures carry the rest.
-        Where several tau do that, the one with the least sum of weights * tau^2 is given.  vdot must be one that the
-        closures allow.  O(N^3).
-    weights : one for each speed, or for all of them, not negative; 1 by default.
+    actuated : bodies whose joints have motors; all other entries of tau are zero, and the closures carry the rest.  If
+        several tau do that, the one with the least sum of weights * tau^2 is returned.  vdot must satisfy the closures.
+        O(N^3).
+    weights : one for each speed, or one for all, not negative; 1 by default.
     """
     if actuated is not None or weights is not None:
         from limber.dynamics.actuated import (  # noqa: PLC0415 (it imports this module)
@@ -60,7 +60,7 @@ def inverse_dynamics(
 def forces_at_rest(
     system: System, q: ArrayLike, v: ArrayLike, external: External | None = None
 ) -> Array:
-    """`inverse_dynamics` at zero vdot, also where the mass matrix is not positive definite."""
+    """`inverse_dynamics` at zero vdot, even if the mass matrix is not positive definite."""
     zero = np.zeros(system.nv)
     if truncated_bodies(system):
         given = (q, v, zero)
@@ -69,9 +69,10 @@ def forces_at_rest(
 
 
 def bias(system: System, q: ArrayLike, v: ArrayLike) -> Array:
-    """The forces that keep vdot at zero: Coriolis, elastic, damping and gravity forces, and those of the joints.
+    """The forces that keep vdot at zero: Coriolis, elastic, damping, gravity and joint forces.
 
-    M(q) vdot + bias(q, v) = tau.  q (..., nq), v (..., nv) -> (..., nv); O(N).  Of a closed system, that of the tree.
+    M(q) vdot + bias(q, v) = tau.  q (..., nq), v (..., nv) -> (..., nv); O(N).  For a closed system, this is the bias
+    of the tree.
     """
     try:
         answer = system._ready["bias"](q, v)
@@ -83,8 +84,9 @@ def bias(system: System, q: ArrayLike, v: ArrayLike) -> Array:
 def mass_matrix(system: System, q: ArrayLike) -> Array:
     """The mass matrix M(q) by composite bodies (Jain & Rodriguez, Eq. (50)).
 
-    q (..., nq) -> (..., nv, nv), symmetric, and positive definite within small deformation; O(N^2) for a
-    chain.  Of a closed system, that of the tree.  Where truncated second-order shapes make it indefinite, it is refused.
+    q (..., nq) -> (..., nv, nv), symmetric, and positive definite for small deformation; O(N^2) for a chain.  For a
+    closed system, this is the mass matrix of the tree.  If truncated second-order shapes make it indefinite, the
+    configuration is rejected.
     """
     try:
         answer = system._ready["mass_matrix"](q)

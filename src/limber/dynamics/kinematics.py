@@ -18,9 +18,9 @@ from limber.errors import ArgumentTypeError
 def pose(
     system: System, q: ArrayLike, body: str, node: str | int | None = None
 ) -> tuple[Array, Array]:
-    """(R, p) of a node in the world: R (..., 3, 3) turns its components into world ones, p (..., 3).
+    """The pose (R, p) of a node in the world: R (..., 3, 3) transforms node components into world ones, p (..., 3).
 
-    Without `node`, it is that of the body frame.  The geometry is deformed at either fidelity.
+    Without `node`, it is that of the body frame.  The deformed geometry is used at either fidelity.
     """
     try:
         answer = system._ready["pose", body, node, type(node)](q)
@@ -32,11 +32,11 @@ def pose(
 def jacobian(
     system: System, q: ArrayLike, body: str | Sequence[End], node: str | int | None = None
 ) -> Array:
-    """The Jacobian (..., 6, nv) of a node: its velocity [angular; linear], world axes, is J v.
+    """The Jacobian (..., 6, nv) of a node: its velocity [angular; linear] in world axes is J v.
 
-    Without `node`, it is that of the body frame.  With a list [("body", node), ...] instead of a body, it is that of
-    all these ends, (..., 6 ends, nv), one below the other.  J is the derivative of `pose`, so the geometry is deformed
-    at either fidelity.
+    Without `node`, it is that of the body frame.  With a list [("body", node), ...] instead of a body, the Jacobians of
+    all these ends are stacked, (..., 6 ends, nv).  J is the derivative of `pose`, so the deformed geometry is used at
+    either fidelity.
     """
     try:
         answer = system._ready["jacobian", body, node, type(node)](q)
@@ -67,10 +67,10 @@ def acceleration(
     body: str,
     node: str | int | None = None,
 ) -> Array:
-    """The acceleration (..., 6) [angular; linear] of a node, world axes: J vdot + (dJ/dt) v.
+    """The acceleration (..., 6) [angular; linear] of a node in world axes: J vdot + (dJ/dt) v.
 
     Without `node`, it is that of the body frame.  An accelerometer there measures the linear part minus gravity.  The
-    geometry is deformed at either fidelity.  O(N).
+    deformed geometry is used at either fidelity.  O(N).
     """
     try:
         answer = system._ready["acceleration", body, node, type(node)](q, v, vdot)
@@ -84,7 +84,7 @@ def acceleration(
 def qdot(system: System, q: ArrayLike, v: ArrayLike) -> Array:
     """The time derivative of q at speeds v.
 
-    It is v itself, except for quaternions and simple joints of several columns, where
+    It is v itself, except for quaternions and simple joints of several columns, for which
     theta_dot = Gamma(theta) beta.
     """
     try:
@@ -95,7 +95,7 @@ def qdot(system: System, q: ArrayLike, v: ArrayLike) -> Array:
 
 
 def integrate(system: System, q: ArrayLike, v: ArrayLike, dt: float) -> Array:
-    """q after moving with constant speeds v for the time dt, on the configuration manifold.
+    """Return q after moving with constant speeds v for the time dt, on the configuration manifold.
 
     The step is exact for quaternions (exponential maps of SO(3) and SE(3)) and wherever theta_dot = beta.
     For a `SimpleJoint` of several columns it is the first-order step theta + Gamma(theta) beta dt.
@@ -112,6 +112,6 @@ def integrate(system: System, q: ArrayLike, v: ArrayLike, dt: float) -> Array:
 
 
 def _of_node(system: System, name: str, given: tuple, body: str, node: str | int | None) -> Any:
-    """Evaluate a function of a node in the careful way."""
+    """Evaluate a function of a node with all checks."""
     key = node_key(name, body, node)
     return evaluated(system, name, given, node=(body, node), key=key)

@@ -1,4 +1,4 @@
-"""Configurations outside of the limits of joints, where the stops push them back."""
+"""Configurations outside the limits of joints, where the stops push them back."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _stops: WeakKeyDictionary[System, Stops] = WeakKeyDictionary()
 
 
 def stops_of(system: System) -> Stops:
-    """The stops of a system; limits that are only there to be read have none."""
+    """The stops of a system; limits that are only read by controllers have none."""
     if system not in _stops:
         found = []
         for name, joint in system.joints.items():
@@ -71,7 +71,7 @@ def stops_of(system: System) -> Stops:
 def warn_outside_limits(system: System, q: Array, what: str, effect: str) -> None:
     """Warn, once for all joints, if q, which is `what`, is outside of limits with stops and does not rest on these.
 
-    The message holds no value of q, so that a loop over many of them shows it once.
+    The message contains no value of q, so a loop over many of them shows it once.
     """
     stops = stops_of(system)
     if not stops.names:

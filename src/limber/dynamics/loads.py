@@ -1,4 +1,4 @@
-"""Reduced structures under loads that their model leaves out: which part of their stiffness these loads take or add."""
+"""Reduced structures under loads that their model ignores: the fraction of stiffness that these loads remove or add."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ EVEN = 1.0 - 1e-3
 
 @dataclass(frozen=True)
 class Loaded:
-    """A body whose loads change its stiffness, in the row of the states given in which they do so most.
+    """A body whose loads change its stiffness, at the state in which they do so most.
 
-    part : of the stiffness in the shape that changes most; negative where the loads press, -1 where the body buckles.
+    part : the fraction of the stiffness in the shape that changes most; negative under compression, -1 where the body
+        buckles.
     """
 
     name: str
@@ -34,7 +35,7 @@ class Loaded:
 def loaded_structures(
     system: System, q: Array, v: Array, vdot: Array, external: External | None
 ) -> Iterator[Loaded]:
-    """The plain bodies that know what loads do to them, and are loaded too much in some of the states (n, ...)."""
+    """The plain bodies with known effects of loads that are overloaded in some of the states (n, ...)."""
     known = {n: b for n, b in system.bodies.items() if b.load_stiffness is not None}
     if not known:
         return
@@ -68,7 +69,7 @@ def loaded_structures(
 
 
 def described_load(found: Loaded, when: str = "") -> str:
-    """The warning about a body that is loaded too much."""
+    """The warning about an overloaded body."""
     part = abs(found.part)
     off = f"up to about {50.0 * part:.0f} %" if part < 0.5 else "far"
     if found.part > 0.0:

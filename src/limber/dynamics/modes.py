@@ -34,29 +34,31 @@ from limber.dynamics.theory import warn_of_axial_loads, warn_of_spins
 from limber.errors import DynamicsError, ModelWarning, warn
 from limber.notebook import table
 
-#: How many modes a printed table has at most.
+#: The largest number of modes in a printed table.
 LISTED = 40
-#: The forces on the modes of bodies count as balanced up to this part of those present.
+#: The forces on the modes of bodies count as balanced up to this fraction of the forces present.
 UNBALANCED = 1e-6
-#: Damping and stiffness over mass are below this, so that their squares stay finite.
+#: Damping and stiffness divided by mass are below this, so that their squares stay finite.
 LARGEST = 1e150
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Modes:
-    """Modes of a system: first the directions in which the configuration falls, the fastest first, then the others by
-    increasing frequency.  They print as a table.
+    """The modes of a system; they print as a table.
+
+    The directions in which the configuration falls (static instabilities) come first, the fastest first, then the other
+    modes by increasing frequency.
 
     omega : (n,) natural frequencies, rad/s; zero for a rigid-body mode and for a direction of falling.
-    damping : (n,) damping ratios, negative where an oscillation grows; nan where omega is zero.
-    growth : (n,) growth rates, 1/s: the real part of the eigenvalue if it is positive, else zero.
-    shapes : (nv, n) shapes in v, v^T M v = 1; complex if damping or held forces couple the modes.
-    eigenvalues : (n,) complex, -damping omega + i omega sqrt(1 - damping^2); of two real ones, the
-        greater: the slower of an overdamped mode, the growing one of a direction of falling.
-    moves : what has the largest part of the kinetic energy of each mode, in words, and that part.  The modes of a
-        body are counted from 1, as those of the system are.
-    imbalance : the largest force that an equilibrium lacks in the freedoms that nothing holds (those of the modes;
-        if tau was given, those of joints too), as a part of the forces present.
+    damping : (n,) damping ratios, negative if an oscillation grows; nan where omega is zero.
+    growth : (n,) growth rates, 1/s: the real part of the eigenvalue if it is positive, otherwise zero.
+    shapes : (nv, n) mode shapes in v, v^T M v = 1; complex if damping or held forces couple the modes.
+    eigenvalues : (n,) complex, -damping omega + i omega sqrt(1 - damping^2).  Of two real eigenvalues, the greater: the
+        slower one of an overdamped mode, the growing one of a direction of falling.
+    moves : what has the largest share of the kinetic energy of each mode, in words, and that share.  The modes of a
+        body are counted from 1, as are those of the system.
+    imbalance : the largest force by which an equilibrium is missed, in the degrees of freedom that nothing holds (the
+        modes of bodies and, if tau was given, also the joints), as a fraction of the forces present.
     note : says so in words, under the table; empty for an equilibrium.
     """
 
@@ -71,11 +73,11 @@ class Modes:
 
     @property
     def frequencies(self) -> Array:
-        """omega in Hz."""
+        """The natural frequencies omega in Hz."""
         return self.omega / (2.0 * np.pi)
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
-        """Heads and rows of the table, of as many modes as are listed."""
+        """The heads and rows of the table, limited to the modes that are listed."""
         heads = ["mode", "Hz", "rad/s", "damping", "growth 1/s", "moves most"]
         rows = [
             [
@@ -103,7 +105,7 @@ class Modes:
         return "\n".join([*lines, *self._notes()])
 
     def _notes(self) -> list[str]:
-        """What is said below the table."""
+        """The notes below the table."""
         more = [f"... and {len(self.omega) - LISTED} more"] if len(self.omega) > LISTED else []
         return [*more, *([self.note] if self.note else [])]
 
@@ -124,32 +126,32 @@ def modes(
 ) -> Modes:
     """Natural modes of small motion about the configuration q at rest, or about a steady motion with the speeds v.
 
-    Solves M x'' + D x' + K x = 0 with K the stiffness of bodies, joints, gravity and external forces, while tau is held
-    at the value that keeps q in equilibrium.  D contains the slope of the joints' friction, which at rest is
+    Solves M x'' + D x' + K x = 0, where K is the stiffness due to bodies, joints, gravity and external forces, and tau
+    is held at the value that keeps q in equilibrium.  D contains the derivative of the joint friction, which at rest is
     level / friction_speed: a joint with friction hardly moves.  If a force holds a spherical or free joint, this force
-    follows the body, and K is not symmetric.  The answer is the same in any units.
+    follows the body, and K is not symmetric.  The result does not depend on the units.
 
-    With speeds v, D has the gyroscopic and K the centrifugal terms.  The frequencies are those that the coordinates of
-    the system see: of a body on a spinning hub, those in the frame of the hub.  What hangs still in space while a free body
-    spins appears there with the frequency of the spin.  A `ModelWarning` says where the motion is not
+    With speeds v, D includes the gyroscopic and K the centrifugal terms.  The frequencies are those in the coordinates
+    of the system: for a body on a spinning hub, those in the frame of the hub.  An object that is at rest in space
+    while a free body spins appears there with the frequency of the spin.  A `ModelWarning` says where the motion is not
     steady, or not in balance.
 
-    The modes of a body are held by no actuator.  Where their forces do not balance, q is not an equilibrium, and the
-    printed table says so (`note`); `lb.equilibrium` finds one.
+    No actuator holds the modes of a body.  If their forces do not balance, q is not an equilibrium, and the printed
+    table says so (`note`); `lb.equilibrium` finds one.
 
-    Of a closed system, the motions are those that the closures allow, one mode for each of `lb.freedoms`.  The forces of
-    the closures are held and count as loads, so that a string between walls is tuned by its tension.  Closures
-    may be redundant; a `ModelWarning` says where they are singular.
+    For a closed system, the motions are those that the closures allow, one mode for each degree of freedom of
+    `lb.freedoms`.  The closure forces are held and count as loads, so the tension of a string between walls tunes it.
+    Closures may be redundant; a `ModelWarning` says where they are singular.
 
     Parameters
     ----------
-    q : (nq,) the configuration; the neutral one unless given, or the one that `lb.assemble` finds from there.  It must
-        meet the closures.
-    v : (nv,) constant speeds of the joints; zero unless given.
+    q : (nq,) the configuration; by default the neutral one, or the one that `lb.assemble` finds from there.  It must
+        satisfy the closures.
+    v : (nv,) constant speeds of the joints; zero by default.
     locked : names of bodies whose joints do not move from q, or from the motion v.
-    tau : (nv,) generalized forces.  Unless given, those that the joints need; otherwise only the imbalance depends on it.
-        Of a closed system, the forces of the closures depend on it too; unless given, joints have the least torques that
-        hold q, forces counting with the size of the system as their arm.
+    tau : (nv,) generalized forces; by default those that the joints need.  If given, only the imbalance depends on it.
+        In a closed system the closure forces depend on it too; by default the joints have the least torques that hold
+        q, where forces are multiplied by the size of the system as their arm.
     external : {("body", node): wrench}, constant in world axes, as in `forward_dynamics`.
     """
     problem, q = stated("modes", system, q, v, tau, external, locked)
@@ -191,7 +193,7 @@ def modes(
 
 
 def refuse_indefinite(system: System, q: Array, M: Array) -> None:
-    """Refuse a configuration at which the mass matrix is not positive definite, as `forward_dynamics` does."""
+    """Reject a configuration at which the mass matrix is not positive definite, as `forward_dynamics` does."""
     try:
         np.linalg.cholesky(M)
     except np.linalg.LinAlgError:
@@ -200,16 +202,15 @@ def refuse_indefinite(system: System, q: Array, M: Array) -> None:
 
 
 def _balanced_first(system: System, actuated: bool) -> np.ndarray:
-    """Of every speed, whether no actuator acts on it: all of them if the forces of actuators are given, or the modes."""
+    """For each speed, whether no actuator acts on it: all if the actuator forces are given, otherwise the modes."""
     return np.full(system.nv, True) if actuated else modal_speeds(system)
 
 
 class Matrices(NamedTuple):
-    """Those of M y'' + D y' + K y = 0 at rest, in the coordinates y of the small motions that are allowed, and K of all
-    freedoms.
+    """The matrices of M y'' + D y' + K y = 0 at rest, in the coordinates y of the allowed small motions.
 
     motions : the small motions; in their coordinates the diagonal of M is 1.
-    elastic, loads : the two parts of K; those of all freedoms are `slopes`, K (nv, nv) and its elastic part.
+    elastic, loads : the two parts of K; for all degrees of freedom, `slopes` has K (nv, nv) and its elastic part.
     uncertain : a bound of the errors of zeros in `loads`.
     follows : whether a force that follows a body makes `loads` unsymmetric.
     """
@@ -231,7 +232,7 @@ class Matrices(NamedTuple):
 
 
 def matrices_at_rest(problem: Statics, q: Array, M: Array, lam: Array | None) -> Matrices:
-    """The matrices of small motion about q at rest, where the mass matrix is M and the closures exert `lam`."""
+    """The matrices of small motion about q at rest, for the mass matrix M and the multipliers `lam` of the closures."""
     system, external = problem.system, problem.external
     elastic, damping = own_stiffness_and_damping(system, q)
     loads = load_forces(system, q, M, external=problem.loads(q, lam))
@@ -254,7 +255,7 @@ def matrices_at_rest(problem: Statics, q: Array, M: Array, lam: Array | None) ->
 
 
 def _refuse_overflow(system: System, matrices: Sequence[Array]) -> None:
-    """Refuse numbers whose squares cannot be computed."""
+    """Reject numbers whose squares cannot be computed."""
     largest = max(float(np.abs(x).max()) for x in matrices)
     if not largest < LARGEST:
         raise DynamicsError(
@@ -299,7 +300,7 @@ def _of_motion(
 ) -> tuple[Array, Array, Array]:
     """D, and the elastic part and the rest of K, in M x'' + D x' + K x = 0 about a steady motion.
 
-    With b the force that the state needs, constant forces of closures subtracted, and dv = x' + A x,
+    With the force b that the state needs, minus constant closure forces, and dv = x' + A x,
     M dv' + (db/dv) dv + (db/dq) x = 0 becomes M x'' + (M A + db/dv) x' + (db/dv A + db/dq) x = 0.
     """
     system, v = problem.system, problem.v
@@ -316,16 +317,16 @@ def _of_motion(
 def imbalance_note(
     system: System, q: Array, tau: Array, external: External | None, locked: Iterable[str]
 ) -> str:
-    """What a configuration at rest lacks for an equilibrium under these torques, in words; empty for an equilibrium."""
+    """Describe the imbalance of a configuration at rest under these torques; empty for an equilibrium."""
     problem, q = stated("modes", system, q, None, tau, external, locked)
     lam = problem.multipliers(q, _balanced_first(system, True))
     return _imbalance(problem, q, lam, True)[1]
 
 
 def _imbalance(problem: Statics, q: Array, lam: Array | None, actuated: bool) -> tuple[float, str]:
-    """The largest part of the forces present that is not balanced, and a note on it if that is not rounding.
+    """The largest unbalanced fraction of the forces present, and a note on it if it is more than rounding.
 
-    The forces of joints count if those of actuators were given.
+    The forces of joints count if the actuator forces were given.
     """
     system, free = problem.system, problem.free
     r, sizes = problem.residual(q, lam), problem.sizes(q, lam)

@@ -1,11 +1,11 @@
 """Newton's method along a branch of equilibria, stable or not.
 
-Solves    r(q) = 0 from a start that is near a solution, as `equilibrium` does, but without going downhill: on an unstable
-          branch it stays where `equilibrium` would fall off
-Step      K x = -r in the directions that have a stiffness.  K is that of the start, and it is computed again only where
-          the forces shrink slowly.  The first step is the tangent of the branch.
-Closures  as in `equilibrium`: steps are in the null space of A, and after each step the closures are met again
-Cost      one inverse dynamics a step, and 16 a freedom for each K
+Solves    r(q) = 0 from a start near a solution, like `equilibrium`, but without going downhill: it stays on an unstable
+          branch that `equilibrium` would leave
+Step      K x = -r in the directions that have a stiffness.  K is that of the start, and it is recomputed only if the
+          forces decrease slowly.  The first step is the tangent of the branch.
+Closures  as in `equilibrium`: steps are in the null space of A, and after each step the closures are satisfied again
+Cost      one inverse dynamics per step, and 16 per degree of freedom for each K
 """
 
 from __future__ import annotations
@@ -35,8 +35,9 @@ ROUNDING = 1e-15
 def corrected(
     problem: Statics, q: Array, farthest: float, slopes: tuple[Array, Array] | None = None
 ) -> Point | None:
-    """The equilibrium near q, or None if there is none within `farthest`, in radians and parts of the system's size.
+    """The equilibrium near q, or None if there is none within `farthest`.
 
+    farthest : in radians and fractions of the system's size.
     slopes : the stiffness and its elastic part at q, or near it.
     """
     here = point(problem, q)
@@ -67,7 +68,7 @@ def corrected(
 
 
 def _step(problem: Statics, here: Point, found: Directions) -> Array | None:
-    """Newton's step (nv,), or None where a force acts in a direction without stiffness."""
+    """Newton's step (nv,), or None if a force acts in a direction without stiffness."""
     free, stiff = problem.free, found.stiff
     force = found.vectors.T @ (found.units * here.residual)[free]
     size = problem.sizes(here.q, here.multipliers)

@@ -1,4 +1,4 @@
-"""How far each coordinate can move: its unit where coordinates of all kinds are compared."""
+"""How far each coordinate can move, used as its unit where coordinates of all kinds are compared."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from limber.kernels import layout as L
 
 
 def reach(system: System) -> Array:
-    """The change of each coordinate that turns a body by about a radian or moves it by about the size of the system."""
+    """The change of each coordinate that rotates a body by about a radian or moves it by about the system's size."""
     if system not in _reach:
         _reach[system] = _reached(system)
     return _reach[system]
@@ -58,7 +58,7 @@ _coordinates: WeakKeyDictionary[System, Array] = WeakKeyDictionary()
 
 
 def joint_reach(joint: Joint, length: float) -> Array:
-    """The change of each coordinate of a joint that turns its body by a radian or moves it by a length."""
+    """The change of each coordinate of a joint that rotates its body by a radian or moves it by a length."""
     columns = [column for group in joint.groups for column in group.H.T]
     sizes = [max(np.linalg.norm(h[:3]), np.linalg.norm(h[3:]) / length) for h in columns]
     return 1.0 / np.array(sizes, dtype=float)

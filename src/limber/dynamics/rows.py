@@ -1,4 +1,4 @@
-"""The rows of closures as a matrix: rank, freedoms, and multipliers."""
+"""The rows of closures as a matrix: rank, degrees of freedom, and multipliers."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ CANCELLED = 1e-2
 
 
 def closure_jacobian(system: System, q: Array) -> Array:
-    """A (rows, nv) of one configuration: A v is the velocity of the closure rows.
+    """A (rows, nv) at one configuration: A v is the velocity of the closure rows.
 
-    A ruthless system has the rows of its undeformed geometry.  Rows that move nothing but for rounding are zero.
+    A ruthless system has the rows of its undeformed geometry.  Rows that move nothing except by rounding are zero.
     """
     where = undeformed(system, q) if system.fidelity == "ruthless" else q
     A = evaluated(system, "row_rates", (where, np.eye(system.nv))).T.copy()
@@ -41,21 +41,21 @@ def closure_jacobian(system: System, q: Array) -> Array:
 
 
 def row_units(system: System) -> Array:
-    """The unit (rows,) of the violation of each closure row: the system's size for displacements, a radian for rotations.
+    """The unit (rows,) of the violation of each closure row: the system's size for displacements, rad for rotations.
 
-    A relation has the change of it that the coordinate makes which changes it most, by a radian or by that size.  Rows of cut
-    joints with coordinates of their own, which may be displacements or rotations, have the smaller of the two.
+    The unit of a relation is its largest change due to one coordinate, by a radian or by that size.  Rows of cut joints
+    with coordinates of their own, which may be displacements or rotations, have the smaller of the two.
     """
     return _kept(_units, system, extent(system))
 
 
 def fine_units(system: System) -> Array:
-    """The units of the rows as `row_units` has them, with no more than a metre for the system's size."""
+    """The units of the rows as in `row_units`, with at most a metre for the system's size."""
     return _kept(_fine, system, min(1.0, extent(system)))
 
 
 def relation_units(system: System) -> Array:
-    """The units of the rows of relations as `fine_units` has them, and 1 for all others."""
+    """The units of the rows of relations as in `fine_units`, and 1 for all others."""
     units = np.ones(system.rows)
     for name, rows in system.closure_rows.items():
         if not isinstance(system.closures[name], Closure):
@@ -92,7 +92,7 @@ def _units_of_rows(system: System, length: float) -> Array:
 
 
 def worst(system: System, violations: Array, said: str = "is off by {:.3g} (rad or m)") -> str:
-    """The closure that is violated most, and by how much, in words."""
+    """Describe the closure that is violated most, and its violation."""
     name = max(system.closure_rows, key=lambda n: np.abs(violations[system.closure_rows[n]]).max())
     rows = violations[system.closure_rows[name]]
     return f"{name!r} {said.format(np.abs(rows).max())}"
@@ -125,10 +125,10 @@ class RowSpace:
 
 
 def row_space(system: System, q: Array, moving: np.ndarray | None = None) -> RowSpace:
-    """The rows at one configuration.  O(N^3): a singular value decomposition.
+    """The rows at one configuration, by a singular value decomposition: O(N^3).
 
-    moving : indices of the speeds that may move, all by default.  A, and the basis, then have these columns, and rows,
-        alone.
+    moving : indices of the speeds that may move, all by default.  A has only these columns, and the basis only these
+        rows.
     """
     A, M = closure_jacobian(system, q), evaluated(system, "mass_matrix", (q,))
     if moving is not None:
@@ -159,7 +159,7 @@ def row_space(system: System, q: Array, moving: np.ndarray | None = None) -> Row
 
 
 def _refuse_masses(system: System, A: Array, null: Array, moving: np.ndarray | slice) -> None:
-    """Refuse combinations of rows that count as dependent only because a heavy body moves so little beside a light one."""
+    """Reject combinations of rows that count as dependent only because a heavy body moves less than a light one."""
     moves = np.abs(A) * reach(system)[moving]
     single = np.abs(null).T @ moves.max(axis=1, initial=0.0)
     together = np.abs(null.T @ A * reach(system)[moving]).max(axis=1, initial=0.0)
@@ -175,10 +175,10 @@ def _refuse_masses(system: System, A: Array, null: Array, moving: np.ndarray | s
 
 
 def carried(A: Array, force: Array, exactly: np.ndarray, weights: Array) -> tuple[Array, Array]:
-    """Multipliers lambda that carry a generalized force, and what is left of it, force - A^T lambda.
+    """Multipliers lambda that carry a generalized force, and the remainder, force - A^T lambda.
 
-    Where `exactly` is True, nothing is left if that can be; of what is left elsewhere, the sum of weights times squares is
-    the least.  Among several lambda it is the one of least norm, each row having unit size.
+    Where `exactly` is True, the remainder is zero if possible; elsewhere the sum of weights times its squares is
+    minimal.  Of several lambda it is the one of least norm, with each row of unit size.
     """
     size = np.linalg.norm(A, axis=1)
     scale = 1.0 / np.where(size > 0.0, size, 1.0)

@@ -1,6 +1,6 @@
-"""Slopes of forward and inverse dynamics and of closure forces, from kernels: what `derivatives` presents.
+"""Derivatives of forward and inverse dynamics and of closure forces from kernels; `derivatives` presents them.
 
-All functions give arrays with the outputs by rows, (..., n, nv), and take inputs with leading batch dimensions.
+All functions return arrays with the outputs as rows, (..., n, nv), and take inputs with leading batch dimensions.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ SYMMETRIC = ("stiffness", "damping")
 
 @dataclass(slots=True)
 class State:
-    """Where slopes are wanted: a system, the name of the function, and its inputs."""
+    """The point of differentiation: a system, the name of the function, and its inputs."""
 
     system: System
     of: str
@@ -51,7 +51,7 @@ class State:
     def evaluated(
         self, row: str, x: ArrayLike | None = None, const: Array | None = None, **options
     ):
-        """A row of the table of functions at this state; x takes the place of the third input."""
+        """A row of the table of functions at this state; x replaces the third input."""
         given = (self.q, self.v, self.x if x is None else x)
         return evaluated(
             self.system, self.of, given, external=self.external, row=row, const=const, **options
@@ -60,25 +60,25 @@ class State:
 
 @dataclass(slots=True)
 class Found:
-    """The value (..., n) of a function and its slopes (..., n, nv) by each of its inputs."""
+    """The value (..., n) of a function and its derivatives (..., n, nv) with respect to each of its inputs."""
 
     value: Array
     slopes: dict[str, Array] = field(default_factory=dict)
 
 
 def transposed(x: Array) -> Array:
-    """The slopes with directions by columns; kernels write them by rows."""
+    """The derivatives with directions as columns; kernels write them as rows."""
     return np.ascontiguousarray(np.swapaxes(x, -1, -2))
 
 
 def slopes_by_rows(of: str, found: Array) -> dict[str, Array]:
-    """The slopes in the array (..., 1 + 3 nv, nv) that a kernel gives, the value first."""
+    """The derivatives in the array (..., 1 + 3 nv, nv) that a kernel returns, the value first."""
     nv = found.shape[-1]
     return {n: found[..., 1 + i * nv : 1 + (i + 1) * nv, :] for i, n in enumerate(INPUTS[of])}
 
 
 def slopes_at(at: State) -> Found:
-    """The value of the function and its slopes by its inputs."""
+    """The value of the function and its derivatives with respect to its inputs."""
     if at.of == "constraint_forces":
         return _of_closure_forces(at)
     forward = at.of == "forward_dynamics"
@@ -99,12 +99,12 @@ def slopes_at(at: State) -> Found:
 
 
 def _by_inputs(at: State, found: Array) -> dict[str, Array]:
-    """The slopes in an array (..., 3, nv, n) that a kernel gives."""
+    """The derivatives in an array (..., 3, nv, n) that a kernel returns."""
     return {name: transposed(found[..., i, :, :]) for i, name in enumerate(INPUTS[at.of])}
 
 
 def _of_closed(at: State) -> Found:
-    """Forward dynamics of a closed system and its slopes."""
+    """Forward dynamics of a closed system and its derivatives."""
     vdot = forward_dynamics(at.system, at.q, at.v, at.x, external=at.external)
     found, _ = at.evaluated("closed_slopes_by_steps")
     return Found(vdot, _by_inputs(at, found))
@@ -114,14 +114,17 @@ def _of_closed(at: State) -> Found:
 
 
 def _of_closure_forces(at: State) -> Found:
-    """What the closures exert on their ends b, (..., 6 closures), in the order of `System.closure_rows`, and its slopes."""
+    """The forces of the closures on their ends b, (..., 6 closures), and their derivatives.
+
+    They are in the order of `System.closure_rows`.
+    """
     _, found = at.evaluated("closed_slopes_by_steps")
     found = found.reshape(*found.shape[:-2], 6 * len(at.system.closures))
     return Found(_closure_forces(at, found.shape[:-3]), _by_inputs(at, found))
 
 
 def _closure_forces(at: State, batch: tuple[int, ...]) -> Array:
-    """What the closures exert; refuses configurations at which that is not unique."""
+    """The closure forces; configurations at which they are not unique are rejected."""
     s = at.system
     vdot = forward_dynamics(s, at.q, at.v, at.x, external=at.external)
     force = inverse_dynamics(s, at.q, at.v, vdot, external=at.external) - np.asarray(at.x, float)
@@ -143,7 +146,7 @@ def _closure_forces(at: State, batch: tuple[int, ...]) -> Array:
 
 
 def by_closure(system: System, x: Array, axis: int) -> dict[str, Array]:
-    """The parts of each closure in an array with 6 numbers a closure along an axis; one number of a relation."""
+    """The parts of each closure in an array with 6 numbers per closure along an axis; one number for a relation."""
     parts = np.split(x, len(system.closures), axis=axis)
     order = list(system.closure_rows)
     found = {name: parts[order.index(name)] for name in system.closures}
@@ -156,7 +159,7 @@ def by_closure(system: System, x: Array, axis: int) -> dict[str, Array]:
 
 
 def by_parameter(at: State, name: str, found: Found) -> Array:
-    """Slopes by a parameter, (..., n, *shape of the parameter), by a complex step of the constants for each number of it."""
+    """Derivatives with respect to a parameter, (..., n, *shape), by a complex step of the constants for each number."""
     parameter = find(at.system, name)
     columns = []
     for i in range(parameter.value.size):
@@ -172,13 +175,13 @@ def by_parameter(at: State, name: str, found: Found) -> Array:
 
 
 def _along_rotations(R: Array, slope: Array) -> Array:
-    """The part of a slope (..., 3, 3) by a rotation matrix that belongs to rotations; the rest means nothing."""
+    """The part of a derivative (..., 3, 3) by a rotation matrix that belongs to rotations; the rest has no meaning."""
     turned = R.T @ slope
     return 0.5 * R @ (turned - np.swapaxes(turned, -1, -2))
 
 
 def _along_constants(at: State, const: Array, found: Found) -> Array:
-    """The slope (..., n) along the imaginary parts of the constants."""
+    """The derivative (..., n) along the imaginary parts of the constants."""
     if at.of == "inverse_dynamics":
         return at.evaluated("inverse_slope_by_constants", const=const)
     if at.system.closures:
@@ -191,7 +194,7 @@ def _along_constants(at: State, const: Array, found: Found) -> Array:
 
 
 def by_wrenches(at: State, found: Found) -> dict[tuple[str, str | int | None], Array]:
-    """Slopes by each wrench: those by generalized forces times J^T of its node; -J^T for inverse dynamics."""
+    """Derivatives by each wrench: those by generalized forces times J^T of its node; -J^T for inverse dynamics."""
     system, batch = at.system, found.value.shape[:-1]
     states = np.broadcast_to(np.asarray(at.q, dtype=float), (*batch, system.nq))[..., None, :]
     slopes = {}

@@ -1,6 +1,6 @@
 """Coordinates of small motions that locked joints and closures allow.
 
-x = T y, with X^T M X = T^T M T of unit diagonal.  In a tree, T picks the free speeds, each in the unit in which its
+x = T y, with X^T M X = T^T M T of unit diagonal.  In a tree, T selects the free speeds, each in the unit in which its
 inertia is 1.  In a closed system the columns of T are a basis of the speeds that the closures allow, A T = 0.  With
 
     M vdot + b(q, v) = tau + A^T lambda,    dv = xdot + B x,    A x = 0
@@ -9,7 +9,7 @@ about a steady state, and with T^T A^T = 0, the equations of small motion are
 
     T^T M T y'' + T^T (M B + db/dv) T y' + T^T (db/dv B + db/dq - d(A^T lambda)/dq) T y = 0
 
-where lambda stays as it is: the second derivatives of the closures enter with their forces, and the change of lambda
+where lambda is constant: the second derivatives of the closures enter with their forces, and the change of lambda
 does no work.
 """
 
@@ -38,7 +38,7 @@ NEARBY = 1e-4
 
 @dataclass(frozen=True, eq=False)
 class SmallMotions:
-    """T (nv, n); elastic stiffness is exact to 1e-13 of its terms, also where T adds them up to less."""
+    """T (nv, n); elastic stiffness is exact to 1e-13 of its terms, even if T adds them up to less."""
 
     system: System
     T: Array
@@ -58,7 +58,7 @@ class SmallMotions:
         return found._replace(shapes=self.T @ found.shapes)
 
     def broken(self, q: Array) -> float:
-        """How much of these motions the closures do not allow at another q, 0 for none of it."""
+        """How much of these motions the closures forbid at another q; 0 if nothing."""
         if not self.system.closures:
             return 0.0
         A = closure_jacobian(self.system, q)
@@ -102,10 +102,10 @@ def warn_if_singular(states: Iterable[tuple[Statics, Array]]) -> None:
 
 
 def freedoms_if_singular(system: System, q: Array, free: np.ndarray | None = None) -> int:
-    """How many freedoms the closures allow at q, if not all of them nearby; else 0.
+    """The number of degrees of freedom at q if not all of them exist nearby; otherwise 0.
 
-    For multipliers n with A^T n = 0, T^T d(A^T n)/dq T is zero where the rank of A stays.  One combination of them tells, along
-    one combination of the freedoms T.
+    For multipliers n with A^T n = 0, T^T d(A^T n)/dq T is zero if the rank of A does not change.  It is tested with one
+    combination of the multipliers, along one combination of the degrees of freedom T.
 
     free : indices of the speeds that may move, all by default.
     """

@@ -1,4 +1,4 @@
-"""Closures whose coordinates are sought (`charts`) and that a configuration does not meet: what is computed there is told of."""
+"""Warnings about configurations that violate closures whose coordinates are searched for (`charts`)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from limber.errors import ModelWarning, warn
 def evaluated_or_told(
     system: System, name: str, given: tuple, *, key: Hashable, **options: Any
 ) -> Any:
-    """What `evaluated` gives, q being the first of the inputs, with `warn_where_missed`."""
+    """The result of `evaluated`, with q as the first input and with `warn_where_missed`."""
     found = evaluated(system, name, given, key=key, **options)
     if system.closures:
         warn_where_missed(system, given[0])
@@ -29,7 +29,10 @@ def evaluated_or_told(
 
 
 def _missed(system: System, q: ArrayLike) -> tuple[Array, Array]:
-    """By how much closures whose coordinates are sought are off at q, (states, rows), and the most in units of the rows, (states,)."""
+    """The violations of closures with searched coordinates at q.
+
+    They are (states, rows), and the largest in units of the rows, (states,).
+    """
     violations = evaluated(system, "violations", (q,)).reshape(-1, system.rows)
     off = np.zeros_like(violations)
     for closure in sought(system):

@@ -1,7 +1,7 @@
-"""The forces on a system at rest or in a steady motion, and the freedoms in which they must balance.
+"""The forces on a system at rest or in a steady motion, and the degrees of freedom in which they must balance.
 
-`equilibrium`, `modes` and the functions like them state their problem here: arguments are checked, and what closures carry
-is found.
+`equilibrium`, `modes` and similar functions state their problem here: arguments are checked, and the forces that
+closures carry are found.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ STEADY = 1e-7
 
 @dataclass(frozen=True, eq=False)
 class Statics:
-    """The forces on a system, and the freedoms in which they must balance.
+    """The forces on a system, and the degrees of freedom in which they must balance.
 
-    least : the scale (nv,) of forces that vanish on the way.
+    least : the scale (nv,) of forces that vanish during the search.
     """
 
     system: System
@@ -69,7 +69,7 @@ class Statics:
 
     @property
     def moving(self) -> bool:
-        """Whether there are speeds."""
+        """Whether there are nonzero speeds."""
         return bool(np.any(self.v))
 
     @property
@@ -78,10 +78,12 @@ class Statics:
         return bool(self.system.closures)
 
     def multipliers(self, q: Array, exactly: np.ndarray | None = None) -> Array | None:
-        """The forces of the closures, (rows,), that leave the least to balance in the free freedoms; None without closures.
+        """The closure forces, (rows,), that minimize the imbalance in the free degrees of freedom, or None.
 
-        exactly : of every speed, whether all of its force must be balanced before that of others; all by default.
-        What is left is measured in units of work, forces times the reach of their freedoms.
+        exactly : for each speed, whether its force must be balanced completely before those of others; all by default.
+
+        The imbalance is measured in units of work, forces times the reach of their degrees of freedom.  Without
+        closures the result is None.
         """
         if not self.carried:
             return None
@@ -93,7 +95,7 @@ class Statics:
         return lam
 
     def residual(self, q: Array, lam: Array | None = None) -> Array:
-        """The forces (nv,), or (n, nv) for several q, that are missing for an equilibrium, with those of closures."""
+        """The unbalanced forces (nv,), or (n, nv) for several q, including closure forces."""
         r = forces_at_rest(self.system, q, self.v, self.external) - self.tau
         return r if lam is None else r - closure_forces(self.system, q, lam)
 
@@ -102,7 +104,7 @@ class Statics:
         return self.external if lam is None else closure_loads(self.system, q, lam, self.external)
 
     def sizes(self, q: Array, lam: Array | None = None) -> Array:
-        """The size of the forces on each freedom, of which equilibrium is the balance, (nv,)."""
+        """The size of the forces on each degree of freedom that balance in equilibrium, (nv,)."""
         s = self.system
         v = self.v if self.moving else None
         M = evaluated(s, "mass_matrix", (q,), anyhow=True)
@@ -121,7 +123,7 @@ class Statics:
         return np.maximum(size + 1e-5 * work / lengths, self.least)
 
     def stiffness(self, q: Array, lam: Array | None = None) -> tuple[Array, Array]:
-        """The slope (nv, nv) of the residual at constant multipliers, and its elastic part."""
+        """The derivative (nv, nv) of the residual at constant multipliers, and its elastic part."""
         v = self.v if self.moving else None
         elastic, _ = own_stiffness_and_damping(self.system, q, self.v)
         slope = elastic + load_stiffness(self.system, q, v, self.external)
@@ -135,7 +137,7 @@ class Statics:
         return replace(here, least=VANISHED * here.sizes(q, here.multipliers(q)))
 
     def moved(self, q: Array, step: Array, part: float) -> Array:
-        """q after a part of a step, where the closures are met again."""
+        """q after a fraction of a step, with the closures satisfied again."""
         there = integrate(self.system, q, step, part)
         return restored(self.system, there, self.free) if self.carried else there
 
@@ -150,9 +152,10 @@ def stated(
     locked: Iterable[str],
     guess: bool = False,
 ) -> tuple[Statics, Array]:
-    """The arguments of `equilibrium` or of another function like it, checked, and q.
+    """Return the checked arguments of `equilibrium` or a similar function, and q.
 
-    guess : whether q is where a search starts, so that it need not meet the closures: one that does so is found from it.
+    guess : whether q is an initial guess that need not satisfy the closures; a configuration that does is found from
+        it.
     """
     check_system(system)
     zero = np.zeros(system.nv)
@@ -187,7 +190,7 @@ def stated(
 
 
 def refuse_broken(problem: Statics, q: Array) -> None:
-    """Refuse speeds that break a closure, at q or in the course of the motion."""
+    """Reject speeds that violate a closure, at q or during the motion."""
     s = problem.system
     if not problem.carried:
         return
@@ -210,7 +213,7 @@ def refuse_broken(problem: Statics, q: Array) -> None:
 
 
 def refuse_modal_speeds(system: System, v: Array) -> None:
-    """Refuse speeds of modes, which no steady motion has."""
+    """Reject speeds of modes, which no steady motion has."""
     for where in system.layout.values():
         for i in range(where.v_modes.start, where.v_modes.stop):
             if v[i] != 0.0:

@@ -1,13 +1,13 @@
-"""Stiffness and damping of small motion about a configuration or a steady motion, and how exact they are.
+"""Stiffness and damping of small motion about a configuration or a steady motion, and their accuracy.
 
-The force that a state needs is b(q, v) = bias - J^T external.  Its stiffness is the slope along `integrate`,
-K_ij = X_j(b_i) with X_j the derivative along speed j, and its damping the slope by v.  The slopes of modes and joints
-are known as formulas.  Those of gravity, external forces and inertia forces are differences of order eight by q, and
-of order two by v, in which b is quadratic.
+The force that a state needs is b(q, v) = bias - J^T external.  Its stiffness is the derivative along `integrate`, K_ij
+= X_j(b_i) with X_j the derivative along speed j, and its damping the derivative with respect to v.  The derivatives for
+modes and joints are known as formulas.  Those of gravity, external forces and inertia forces are differences of order
+eight in q, and of order two in v, in which b is quadratic.
 
-At rest and without external moments b has a potential, b_i = X_i(V), so K_ij - K_ji = -[X_i, X_j](V).  K is symmetric if the speeds are rates of
-coordinates.  Those of a spherical or free joint are not: [X_i, X_j] = c_ij^k X_k with the structure constants of the
-joint's map, so that K - K^T = -c_ij^k b_k.  A force b that holds such a joint follows the body.
+At rest and without external moments b has a potential, b_i = X_i(V), so K_ij - K_ji = -[X_i, X_j](V).  K is symmetric
+if the speeds are rates of coordinates.  Those of a spherical or free joint are not: [X_i, X_j] = c_ij^k X_k with the
+structure constants of the joint's map, so K - K^T = -c_ij^k b_k.  A force b that holds such a joint follows the body.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ HELD = 1e-10
 def own_stiffness_and_damping(
     system: System, q: Array, v: Array | None = None
 ) -> tuple[Array, Array]:
-    """The matrices (nv, nv) of bodies and joints: elastic stiffness, and damping with friction's slope."""
+    """The matrices (nv, nv) of bodies and joints: elastic stiffness, and damping with the derivative of friction."""
     stiffness, damping = modal_stiffness(system), _modal(system, "damping")
     speeds = np.zeros(system.nv) if v is None else v
     by_q, by_v = evaluated(system, "joint_slopes", (q, speeds))
@@ -71,7 +71,7 @@ def load_stiffness(
 
 
 def slope_by_q(system: System, q: Array, force: Callable[[Array], Array]) -> Array:
-    """The slope (nv, nv) along `integrate` of forces of q, (n, nq) -> (n, nv), by differences."""
+    """The derivative (nv, nv) along `integrate` of forces that depend on q, (n, nq) -> (n, nv), by differences."""
     size = STEP * reach(system)
     return _differences(system, q, np.diag(size), force) / size
 
@@ -79,13 +79,16 @@ def slope_by_q(system: System, q: Array, force: Callable[[Array], Array]) -> Arr
 def slope_along(
     system: System, q: Array, T: Array, force: Callable[[Array], Array], step: float
 ) -> Array:
-    """`slope_by_q` along the columns of T, (nv, n), and zero across them, by steps in radians and parts of the system's size."""
+    """`slope_by_q` along the columns of T, (nv, n), and zero across them.
+
+    Steps are in radians and fractions of the system's size.
+    """
     size = step / np.abs(T / reach(system)[:, None]).max(axis=0, initial=1e-300)
     return _differences(system, q, (size * T).T, force) / size @ np.linalg.pinv(T)
 
 
 def _differences(system: System, q: Array, steps: Array, force: Callable[[Array], Array]) -> Array:
-    """The changes (nv, n) of forces of q along steps (n, nv), as they would be if the slopes at q were those all along."""
+    """The changes (nv, n) of forces along steps (n, nv) of q, extrapolated as if the derivatives at q were constant."""
     change = np.zeros((system.nv, len(steps)))
     for step, weight in enumerate(WEIGHTS, start=1):
         ahead, behind = (integrate(system, q, steps, sign * step) for sign in (1.0, -1.0))
@@ -94,7 +97,7 @@ def _differences(system: System, q: Array, steps: Array, force: Callable[[Array]
 
 
 def speed_slope(system: System, q: Array, v: Array) -> Array:
-    """The slope of the bias by v, (nv, nv), without that of the forces of the joints themselves."""
+    """The derivative of the bias by v, (nv, nv), without that of the forces of the joints themselves."""
     size = reach(system)
     step = np.diag((np.abs(v) / size).max() * size)
     ahead, behind = (_without_joints(system, q, v + sign * step, None) for sign in (1.0, -1.0))
@@ -114,11 +117,12 @@ def load_forces(
     v: Array | None = None,
     external: External | None = None,
 ) -> Array:
-    """The largest effect on each freedom, (nv,), of gravity, of external forces and of the speeds.
+    """The largest effect on each degree of freedom, (nv,), of gravity, of external forces and of the speeds.
 
-    Gravity has |g| sqrt(m M_ii), with m the mass that the freedom moves, a wrench its size times that of the column of
-    its Jacobian, and spins w have w^2 sqrt(J M_ii), with J a bound of the moment of inertia of what the freedom moves.
-    What carries a freedom, such as a heavy hub, is not in it, and speeds without spin have no effect.
+    Gravity has |g| sqrt(m M_ii), with the mass m that the degree of freedom moves, a wrench its size times that of the
+    column of its Jacobian, and spins w have w^2 sqrt(J M_ii), with a bound J of the moment of inertia of what the
+    degree of freedom moves.  What carries a degree of freedom, such as a heavy hub, is not included, and speeds without
+    spin have no effect.
     """
     carried = dict.fromkeys(("world", *system.layout), 0.0)
     for name in reversed(list(system.layout)):
@@ -138,7 +142,7 @@ def load_forces(
 
 
 def _spin_forces(system: System, q: Array, M: Array, v: Array) -> Array:
-    """The largest centrifugal and gyroscopic force on each freedom, (nv,)."""
+    """The largest centrifugal and gyroscopic force on each degree of freedom, (nv,)."""
     names = list(system.layout)
     spins, _, _ = evaluated(system, "motions", (q, v, np.zeros(system.nv)))
     speeds = dict(zip(names, np.linalg.norm(spins, axis=1)))

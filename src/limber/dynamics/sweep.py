@@ -21,7 +21,7 @@ def accurate_sweeps(system: System) -> tuple[str, ...]:
 
 
 def fastest_sweep(system: System) -> str:
-    """The one of the accurate sweeps that is fastest when compiled."""
+    """The fastest of the accurate sweeps when compiled."""
     if system.closures:
         return "closed"
     most = max(body.modes for body in system.bodies.values())

@@ -1,19 +1,21 @@
-"""The range of the theory of flexible bodies: spin, loads along and across beams, rotations of nodes.
+"""The range of validity of flexible bodies: spin, loads along and across beams, rotations of nodes.
 
-A body whose shapes are linear is neither stiffened by its own rotation nor softened by a load.  Rotation at the rate W adds
-a W^2 to the square of the first bending frequency w of a beam, with a = 1.2 at the axis and 1.7 where the radius of the
-hub is a third of the length.  Without it, w is too low by the part 1 - (1 + a (W/w)^2)^(-1/2).  A load N along a beam
-(positive where it pulls) changes the square of its first bending frequency by the part N / P, with P = pi^2 EI / (4 L^2) the
-load at which a cantilever buckles.  A beam without geometric stiffening leaves that out: it neither buckles nor stiffens.
+A body with linear shapes is neither stiffened by its own rotation nor softened by a load.  Rotation at the rate W adds
+a W^2 to the square of the first bending frequency w of a beam, with a = 1.2 at the axis and 1.7 if the radius of the
+hub is a third of the length.  Without it, w is too low by the fraction 1 - (1 + a (W/w)^2)^(-1/2).  A load N along a
+beam (positive in tension) changes the square of its first bending frequency by the fraction N / P, where P = pi^2 EI /
+(4 L^2) is the load at which a cantilever buckles.  A beam without geometric stiffening ignores that: it neither buckles
+nor stiffens.
 
-A force across a beam that is stiffer in its plane than sideways makes it tip over, by bending and torsion together, where
-its moment at the root reaches M (`BeamRecipe.tipping_moments`).  Below that it lowers the square of a frequency by about the
-part (moment / M)^2.  The shapes of one beam, of the second order too, do not couple bending and torsion.
+A force across a beam that is stiffer in its plane than sideways makes it tip over, by bending and torsion together,
+when its moment at the root reaches M (`BeamRecipe.tipping_moments`).  Below that it lowers the square of a frequency by
+about the fraction (moment / M)^2.  The shapes of one beam, even of second order, do not couple bending and torsion.
 
-Only what a spin pulls at is stiffened.  The centrifugal forces W^2 r_perp stretch a body as their virial W^2 C does, where
-C = int r r^T dm from the body frame and W^2 = |w|^2 1 - w w^T: so the square of the spin that counts is the largest
-eigenvalue of W^2 C over that of C.  It is |w|^2 sin^2 for a slender body at an angle to its axis of spin, and none for a
-shaft that spins about its own axis: what such a spin does to a body (whirling, critical speeds) is in every model.
+A spin only stiffens what it pulls at.  The centrifugal forces W^2 r_perp stretch a body as their virial W^2 C does,
+where C = int r r^T dm from the body frame and W^2 = |w|^2 1 - w w^T.  So the square of the spin that counts is the
+largest eigenvalue of W^2 C over that of C.  It is |w|^2 sin^2 for a slender body at an angle to its axis of spin, and
+zero for a shaft that spins about its own axis: the effects of such a spin (whirling, critical speeds) are in every
+model.
 """
 
 from __future__ import annotations
@@ -47,9 +49,9 @@ SPOKEN = 3
 
 
 class Outside(NamedTuple):
-    """A body outside of the range of its theory.
+    """A body outside the range of its theory.
 
-    way : what led there, "load", "moment", "spin" or "rotation".
+    way : the cause, "load", "moment", "spin" or "rotation".
     degree : how far outside it is, 1 at the limit at which warnings begin.
     """
 
@@ -60,7 +62,7 @@ class Outside(NamedTuple):
 
 
 def tell(found: Iterable[Outside]) -> None:
-    """Warn of bodies outside of the range of their theory, of many that went the same way at once."""
+    """Warn of bodies outside the range of their theory, with one warning for many with the same cause."""
     ways: dict[str, list[Outside]] = {}
     for item in found:
         ways.setdefault(item.way, []).append(item)
@@ -93,7 +95,7 @@ class PlainBeams:
     critical: Array  # (n,) load at which a cantilever buckles, N
 
     def loads(self, wrenches: Array) -> Array:
-        """The load along each beam at its root, N, positive where it pulls, from `carried_wrenches` (..., bodies, 6)."""
+        """The load along each beam at its root, N, positive in tension, from `carried_wrenches` (..., bodies, 6)."""
         return -np.einsum("...bi,bi->...b", wrenches[..., self.numbers, 3:], self.axis)
 
 
@@ -137,7 +139,7 @@ def deep_beams(system: System) -> DeepBeams:
 
 
 def tipped(name: str, part: float, critical: float, when: str = "") -> Outside:
-    """A beam whose moment at the root is this part of the critical one."""
+    """A beam whose moment at the root is this fraction of the critical one."""
     effect = "a real beam would tip over"
     if part < 1.0:
         effect = f"a frequency may be {50.0 * part**2:.0f} % too high"
@@ -189,7 +191,7 @@ def warn_of_axial_loads(
 
 
 def loaded(found: Loaded, when: str = "") -> Outside:
-    """A reduced structure under loads that its model leaves out."""
+    """A reduced structure under loads that its model ignores."""
     return Outside(found.name, "load", abs(found.part) / LOADED, described_load(found, when))
 
 
@@ -212,9 +214,9 @@ def pulled(name: str, load: float, critical: float, when: str = "") -> Outside:
 
 
 def lowest_frequency(body: Body) -> float:
-    """The lowest natural frequency of a body with its joint held, rad/s, which its spin is compared with.
+    """The lowest natural frequency of a body with its joint held, rad/s, for comparison with its spin.
 
-    It is infinite where nothing is stiff, and where the body has what stiffens it.
+    It is infinite if nothing is stiff, or if the model of the body includes stiffening.
     """
     from scipy.linalg import eigh  # noqa: PLC0415 (slow to import)
 
@@ -226,7 +228,7 @@ def lowest_frequency(body: Body) -> float:
 
 
 def warn_of_spins(system: System, q: Array, v: Array) -> None:
-    """Warn of each body that turns too fast for linear shapes."""
+    """Warn of each body that rotates too fast for linear shapes."""
     if not np.any(v):
         return
     spins, _, _ = evaluated(system, "motions", (q, v, np.zeros(system.nv)))
@@ -250,7 +252,7 @@ def spread(body: Body) -> Array:
 
 
 def stretching_spin(spin: Array, root: Array) -> Array:
-    """The part (...,) of angular velocities (..., 3), rad/s, that pulls at a body, from its `spread`."""
+    """The part (...,) of angular velocities (..., 3), rad/s, that stretches a body, from its `spread`."""
     square = np.einsum("...i,...i->...", spin, spin)[..., None, None]
     pull = square * np.eye(3) - spin[..., :, None] * spin[..., None, :]
     largest = np.linalg.eigvalsh(root @ pull @ root)[..., -1]
@@ -258,7 +260,7 @@ def stretching_spin(spin: Array, root: Array) -> Array:
 
 
 def spun(name: str, speed: float, spin: float, lowest: float, when: str = "") -> Outside:
-    """A body that turns too fast; of its speed, `spin` stretches it."""
+    """A body that rotates too fast; the part `spin` of its speed stretches it."""
     part = spin / lowest
     of_which = "" if spin > 0.99 * speed else f", of which {spin:.3g} rad/s stretch it"
     if part < 1.0:
@@ -276,12 +278,12 @@ def spun(name: str, speed: float, spin: float, lowest: float, when: str = "") ->
 
 
 def warn_of_rotations(system: System, q: Array) -> None:
-    """Warn of each body with a node that turns too far for small deformation."""
+    """Warn of each body with a node that rotates too far for small deformation."""
     tell(x for name in system.bodies if (x := turned(system, name, q[None], [""])))
 
 
 def turned(system: System, name: str, q: Array, when: Sequence[str]) -> Outside | None:
-    """The body, if nodes of it turn too far in some of the configurations (n, nq)."""
+    """The body, if some of its nodes rotate too far in some of the configurations (n, nq)."""
     body = system.bodies[name]
     if not body.modes:
         return None

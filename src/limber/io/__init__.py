@@ -1,5 +1,8 @@
-"""Reading and writing files: models in YAML, URDF, MJCF and SDF, Denavit-Hartenberg tables, structures of finite-element programs, and
-scenarios (`limber.scenarios`)."""
+"""Reading and writing files.
+
+These are models in YAML, URDF, MJCF and SDF, Denavit-Hartenberg tables, structures of finite-element programs, and
+scenarios (`limber.scenarios`).
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING

@@ -29,16 +29,16 @@ def read_abaqus(
     *,
     units: str | tuple[float, float] = "m-kg",
 ) -> Structure:
-    """The structure of the matrices that Abaqus writes (`*MATRIX GENERATE, STIFFNESS, MASS` and `*MATRIX OUTPUT`).
+    """Read a structure from matrices that Abaqus writes (`*MATRIX GENERATE, STIFFNESS, MASS` and `*MATRIX OUTPUT`).
 
     Parameters
     ----------
-    stiffness, mass : files .mtx, both of FORMAT=MATRIX INPUT (node, direction, node, direction, value) or both of
-        FORMAT=COORDINATE (row, column, value).  The latter do not name their freedoms: all nodes must have 3 or all 6,
-        and their rows come in the order of the node numbers.
+    stiffness, mass : .mtx files, both with FORMAT=MATRIX INPUT (node, direction, node, direction, value) or both with
+        FORMAT=COORDINATE (row, column, value).  The latter do not name their degrees of freedom: all nodes must have 3
+        or all must have 6, with rows in the order of the node numbers.
     geometry : the deck (.inp) with nodes and elements, flat or with one instance of one part.  Its node sets become
         groups.
-    units : as of `read_calculix`.
+    units : as in `read_calculix`.
     """
     factors = scales(units)
     sources = Source(stiffness, "stiffness"), Source(mass, "mass")

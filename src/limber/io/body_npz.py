@@ -1,4 +1,4 @@
-"""Flexible bodies in a file .npz, bit for bit."""
+"""Flexible bodies in .npz files, bit for bit."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from limber.whole import replacing
 
 
 def read_body(path: str | PathLike) -> FlexibleBody:
-    """The flexible body of a file that `write_body` has written.
+    """Read a flexible body from a file written by `write_body`.
 
-    path : of the file, .npz.
+    path : the path of the .npz file.
     """
     file = file_path(path)
     where = Document(file, text="{}").root
@@ -29,13 +29,13 @@ def read_body(path: str | PathLike) -> FlexibleBody:
 
 
 def write_body(body: FlexibleBody, path: str | PathLike) -> str:
-    """Write a flexible body to a file .npz; `read_body` and model files read it back bit for bit.
+    """Write a flexible body to an .npz file; `read_body` and model files restore it bit for bit.
 
-    body : what to write.  A beam is written as its numbers.
-    path : of the file, .npz; one that exists is replaced, whole.
+    body : the body.  A beam is written as its numbers.
+    path : the path of the .npz file; an existing file is replaced as a whole.
 
-    Returns the key under which a model file names it: `modal`, as in `modal: {file: body.npz}`, or `nodes` for a body
-    of `FlexibleBody.from_nodes`.
+    Returns the key under which a model file names the body: `modal`, as in `modal: {file: body.npz}`, or `nodes` for a
+    body made by `FlexibleBody.from_nodes`.
     """
     if getattr(body, "kind", None) != FlexibleBody.kind:
         raise ArgumentTypeError(f"body must be a FlexibleBody, got {shown(body)}.")

@@ -24,18 +24,18 @@ def read_calculix(
     geometry: str | PathLike | None = None,
     units: str | tuple[float, float] = "m-kg",
 ) -> Structure:
-    """The structure whose matrices CalculiX has stored (`*FREQUENCY, SOLVER=MATRIXSTORAGE`).
+    """Read a structure whose matrices CalculiX has stored (`*FREQUENCY, SOLVER=MATRIXSTORAGE`).
 
     Parameters
     ----------
-    path : of the job, with any suffix; its files .sti, .mas and .dof are read.
+    path : the path of the job, with any suffix; its .sti, .mas and .dof files are read.
     geometry : the deck (.inp) or the results (.frd) with nodes and elements.  None: the .inp of the job.
-    units : of the deck: "m-kg", "mm-t", "mm-kg", "in-slinch", "ft-slug", or (metres, kilograms) in its units of length
-        and mass.  Times are in seconds.
+    units : units of the deck: "m-kg", "mm-t", "mm-kg", "in-slinch", "ft-slug", or (metres, kilograms) per unit of
+        length and mass.  Times are in seconds.
 
-    The deck must hold no node (*BOUNDARY): CalculiX leaves out the freedoms that are held, and their mass with them.
-    A node ROT NODE of *RIGID BODY becomes the rotations of its REF NODE.  Nodes are named by their numbers; the node sets
-    of a deck (*NSET, and NSET= of *NODE) become groups.
+    The deck must not hold any node (*BOUNDARY): CalculiX leaves out the degrees of freedom that are held, and their
+    mass with them.  A node ROT NODE of *RIGID BODY becomes the rotations of its REF NODE.  Nodes are named by their
+    numbers; the node sets of a deck (*NSET, and NSET= of *NODE) become groups.
     """
     job, factors = Source(path), scales(units)
     stiffness, mass, order = (job.beside(s) for s in (".sti", ".mas", ".dof"))

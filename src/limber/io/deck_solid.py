@@ -1,4 +1,4 @@
-"""The geometric stiffness of solids that a deck describes: its elements and its material, beside the stored matrices."""
+"""The geometric stiffness of solids in a deck, from its elements and material; the stored matrices do not have it."""
 
 from __future__ import annotations
 

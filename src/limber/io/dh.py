@@ -1,4 +1,4 @@
-"""Chains by Denavit-Hartenberg parameters.
+"""Chains given by Denavit-Hartenberg parameters.
 
 The frame of body i is the one after its joint: z along the joint axis, x along the common normal to the
 next axis, origin where that normal starts.  T and R are the translation along and the rotation about an axis:
@@ -37,9 +37,9 @@ class DhRow:
     """One row of the table: the body that its joint moves, and the four parameters (m, rad).
 
     kind : "revolute" or "prismatic".
-    tip : the node of the body that carries the next joint.  None stands for the node "tip" of a flexible body
-        that has one, and for the body frame of other bodies.
-    physics : the physics of the joint, as the keywords of joints: {"damping": 0.1}.
+    tip : the node of the body that carries the next joint.  None: the node "tip" of a flexible body that has one, and
+        the body frame of other bodies.
+    physics : the physics of the joint, with the keywords of joints: {"damping": 0.1}.
     shapes : what pictures show of the body, as in `Assembly.attach`.
     """
 

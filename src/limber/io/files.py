@@ -1,6 +1,6 @@
 """Reading and writing files by their path.
 
-pydantic and PyYAML are imported by the first call, not with the package.
+The first call, not the package, imports pydantic and PyYAML.
 """
 
 from __future__ import annotations
@@ -49,11 +49,10 @@ def robot_kind(path: Path) -> str | None:
 def load(path: str | PathLike, *, lenient: bool = False) -> Assembly:
     """Read the assembly of a model file (YAML), or of a URDF, MJCF or SDF file.
 
-    path : the path of the file.  Files that it names are looked for beside it.  An error in it is a
-    `FileError` with file, line, column and the path of the key.  Nothing in a file is executed.
-    Files that end in .xml are told apart by the tag with which they start.
-
-    lenient : True for URDF and SDF files that are not quite right; see `limber.io.read_urdf`.
+    path : the path of the file.  Files that it names are looked for beside it.  An error in the file raises a
+        `FileError` with file, line, column and the path of the key.  Nothing in a file is executed.
+        Files that end in .xml are distinguished by their first tag.
+    lenient : True for URDF and SDF files with minor errors; see `limber.io.read_urdf`.
     """
     where = file_path(path)
     kind = robot_kind(where)
@@ -88,18 +87,18 @@ def save(
     expand_beams: bool = False,
     arrays: str = "inline",
 ) -> None:
-    """Write a model to a file; `load` gives its assembly back bit for bit.
+    """Write a model to a file; `load` restores its assembly bit for bit.
 
     Parameters
     ----------
     assembly : an Assembly, or a System, which is written as the assembly that builds it again.
     path : the path of the file, .yaml.  An existing file is replaced as a whole.
     expand_beams : True to write the numbers of a beam (mode shapes at all of its mass points) instead of its few
-        arguments.  Otherwise `load` computes the beam anew: the result is the same to the bit with the same
-        versions of NumPy and SciPy, and the same to rounding with others.
-    arrays : "inline", or "npz" to put the arrays of bodies with mode shapes, with strains, section forces, and the lines
-        and surfaces that pictures show of reduced structures, into an .npz beside the file.  An existing .npz of that name is replaced together with its
-        model file; one without a model file is refused.
+        arguments.  Otherwise `load` computes the beam again: the result is identical to the bit with the same
+        versions of NumPy and SciPy, and to rounding with others.
+    arrays : "inline", or "npz" to put arrays into an .npz beside the file: those of bodies with mode shapes, with
+        strains, section forces, and the lines and surfaces of reduced structures for pictures.  An existing .npz of
+        that name is replaced together with its model file; one without a model file is an error.
     """
     if not isinstance(assembly, (Assembly, System)):
         raise ArgumentTypeError(f"assembly must be an Assembly or a System, got {shown(assembly)}.")
@@ -117,7 +116,7 @@ def save(
 
 
 def file_kind(path: str | PathLike) -> str:
-    """The kind of a file: "model", "scenario", "study", "urdf", "mjcf" or "sdf".
+    """Return the kind of a file: "model", "scenario", "study", "urdf", "mjcf" or "sdf".
 
     path : the path of the file.
     """

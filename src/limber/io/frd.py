@@ -27,13 +27,13 @@ _TYPES = {
 
 @dataclass(frozen=True, eq=False)
 class FrdModes:
-    """Mode shapes of a file .frd.
+    """Mode shapes from an .frd file.
 
-    names : of the n nodes, their numbers.
+    names : names of the n nodes, which are their numbers.
     position : (n, 3), m.
     omega : (m,) rad/s.
-    translation : (n, 3, m), mass-normalized as CalculiX writes them; rotations are not in the file.
-    edges, triangles : for pictures, numbers of rows; None where there are none.
+    translation : (n, 3, m), mass-normalized as CalculiX writes them; the file has no rotations.
+    edges, triangles : row numbers, for pictures; None if there are none.
     """
 
     __repr__ = short_repr
@@ -48,7 +48,7 @@ class FrdModes:
     _repr_html_ = as_text
 
     def __str__(self) -> str:
-        """A table of the frequencies and of the node that moves most in each mode."""
+        """Return a table of the frequencies and of the node that moves most in each mode."""
         size = np.linalg.norm(self.translation, axis=1)  # (n, m)
         width = max(len("moves most at node"), *map(len, self.names))
         lines = [
@@ -64,13 +64,13 @@ class FrdModes:
 
 
 def read_frd(path: str | PathLike, *, units: str | tuple[float, float] = "m-kg") -> FrdModes:
-    """The mode shapes in a file .frd of a *FREQUENCY step with *NODE FILE and U.
+    """Read the mode shapes from an .frd file of a *FREQUENCY step with *NODE FILE and U.
 
-    path : of the file, in text.
-    units : of the deck, as of `read_calculix`.
+    path : the path of the file, in text format.
+    units : units of the deck, as in `read_calculix`.
 
-    The file has six digits and no masses, so it makes no body by itself: compare its shapes with those of
-    `read_calculix`, or give them to `FlexibleBody.from_nodes` with masses of nodes.
+    The file has six digits and no masses, so it does not make a body by itself: compare its shapes with those of
+    `read_calculix`, or pass them to `FlexibleBody.from_nodes` with node masses.
     """
     source, (length, mass) = Source(path), scales(units)
     deck = Deck()

@@ -1,4 +1,4 @@
-"""What the readers of robots do with inertias that no body has, and with joints that move no mass; and the words for it."""
+"""How the readers of robot files handle impossible inertias and joints that move no mass, and the messages about it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nodes that a file gives stiffness and no mass: matrices with labels do not say where they end."""
+"""Nodes to which a file gives stiffness but no mass: labelled matrices do not say where they end."""
 
 from __future__ import annotations
 

@@ -25,14 +25,14 @@ def read_matrix_market(
     *,
     units: str | tuple[float, float] = "m-kg",
 ) -> Structure:
-    """The structure of two matrices in Matrix Market files (.mtx, also .mtx.gz).
+    """Read a structure from two matrices in Matrix Market files (.mtx, also .mtx.gz).
 
     Parameters
     ----------
-    mass, stiffness : the files; 6 freedoms a node (x, y, z, then rotations) or 3, node after node.
-    nodes : a text file with a line `name x y z` a node, separated by spaces or commas, in the order of the matrices,
-        or the positions (n, 3).
-    units : of the numbers: "m-kg", "mm-t", "mm-kg", "in-slinch", "ft-slug", or (metres, kilograms) in their units of
+    mass, stiffness : the files; 6 degrees of freedom per node (x, y, z, then rotations) or 3, node after node.
+    nodes : a text file with a line `name x y z` for each node, separated by spaces or commas, in the order of the
+        matrices, or the positions (n, 3).
+    units : units of the numbers: "m-kg", "mm-t", "mm-kg", "in-slinch", "ft-slug", or (metres, kilograms) per unit of
         length and mass.  Times are in seconds.
     """
     length, kilograms = scales(units)

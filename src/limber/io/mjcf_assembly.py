@@ -28,23 +28,24 @@ def read_mjcf(path: str | PathLike, *, stops: bool = True, equality: bool = True
     ----------
     path : the path of the file.  Files that it includes are looked for beside it.
     stops : False for joints without stops at their `range`; their limits can still be read.
-    equality : False to leave the equality constraints of the file out.
+    equality : False to leave out the equality constraints of the file.
 
-    Hinge, slide, ball and free joints become Revolute, Prismatic, Spherical and Free; several joints of a body become a
-    CompoundJoint, a body without joints is Fixed to its parent.  Coordinates are zero where the file places the bodies:
-    those of hinges and slides are the positions of MuJoCo less `ref`, those of a free joint are from the place of the body
-    in the file.  Bodies without a name are body1, body2, ... by their numbers in MuJoCo, and sites become nodes.
+    Hinge, slide, ball and free joints become Revolute, Prismatic, Spherical and Free.  Several joints of a body become
+    a CompoundJoint; a body without joints is Fixed to its parent.  Coordinates are zero where the file places the
+    bodies: those of hinges and slides are the positions of MuJoCo minus `ref`, and those of a free joint are relative
+    to the place of the body in the file.  Bodies without a name are named body1, body2, ... by their numbers in MuJoCo.
+    Sites become nodes.
 
-    Inertias are those of `<inertial>`, or follow from the geoms as in MuJoCo, with its defaults; those of meshes are
-    refused.  Joints have their armature, damping, stiffness, springref, and frictionloss (as `friction`).
-    actuatorfrcrange becomes effort_limit.  Joints have compliant stops at `range` as those of `read_urdf`, where an
-    actuatorfrcrange says how stiff.
+    Inertias are those of `<inertial>`, or follow from the geoms as in MuJoCo, with its defaults; inertias of meshes are
+    rejected.  Joints have their armature, damping, stiffness, springref, and frictionloss (as `friction`).
+    actuatorfrcrange becomes effort_limit.  Joints have compliant stops at `range`, as in `read_urdf`, if an
+    actuatorfrcrange determines their stiffness.
 
-    Equality constraints of the kinds connect, weld and joint (with a linear polycoef) become closures.  They hold exactly,
-    while those of MuJoCo are soft.
+    Equality constraints of the kinds connect, weld and joint (with a linear polycoef) become closures.  They hold
+    exactly, while those of MuJoCo are soft.
 
-    One ModelWarning says what is left out: contacts, tendons, actuators, sensors and keyframes among others.  Appearance
-    and settings of the solver are passed over in silence.
+    One ModelWarning lists what is left out, such as contacts, tendons, actuators, sensors and keyframes.  Appearance
+    and solver settings are ignored silently.
     """
     file = file_path(path)
     left_out, notes = LeftOut(file), Notes()

@@ -1,4 +1,4 @@
-"""`<compiler>` and `<default>` of MJCF: how attributes are read, and the values of those that are not there."""
+"""`<compiler>` and `<default>` of MJCF: how attributes are read, and their default values."""
 
 from __future__ import annotations
 

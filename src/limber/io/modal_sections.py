@@ -1,4 +1,4 @@
-"""The parts of flexible bodies in files: what carries the mass, nodes, outlines, stiffness by loads."""
+"""The parts of flexible bodies in files: the carrier of the mass, nodes, outlines, stiffness due to loads."""
 
 from __future__ import annotations
 

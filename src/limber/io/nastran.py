@@ -31,21 +31,23 @@ def read_nastran(
     stiffness: str | None = None,
     units: str | tuple[float, float] = "m-kg",
 ) -> Structure | Superelement:
-    """A structure or a superelement from files of Nastran.
+    """Read a structure or a superelement from Nastran files.
 
     Parameters
     ----------
-    path : the .asm file of an external superelement (EXTSEOUT with ASMBULK, EXTBULK and MATOP4, DMIGOP2 or DMIGPCH), with its
-        .pch and .op4 or .op2 beside it; or a bulk-data file (.bdf, .dat, .pch) with GRIDs, and DMIG matrices in it.
-    matrices : file with the matrices: OP4, OP2, or DMIG in a punch file.  None: beside or in `path`.
-    mass, stiffness : names of the matrices, such as "MGG" and "KGG".  None: the one pair MXX, KXX; MAA, KAA; ... there.
-    units : of the model: "m-kg", "mm-t", "mm-kg", "in-slinch", "ft-slug", or (metres, kilograms) in its units of length
-        and mass.  Times are in seconds.
+    path : the .asm file of an external superelement (EXTSEOUT with ASMBULK, EXTBULK and MATOP4, DMIGOP2 or DMIGPCH),
+        with its .pch and .op4 or .op2 beside it; or a bulk-data file (.bdf, .dat, .pch) with GRIDs, which may contain
+        DMIG matrices.
+    matrices : the file with the matrices: OP4, OP2, or DMIG in a punch file.  None: beside or in `path`.
+    mass, stiffness : names of the matrices, such as "MGG" and "KGG".  None: the only pair present among MXX, KXX; MAA,
+        KAA; ...
+    units : units of the model: "m-kg", "mm-t", "mm-kg", "in-slinch", "ft-slug", or (metres, kilograms) per unit of
+        length and mass.  Times are in seconds.
 
     Matrices without labels (OP4, OP2) of a bulk-data file must be those of all grids and scalar points (g-set), in the
-    order of their numbers.  Freedoms are turned from the coordinate systems of the grids (CD) to the basic one.
-    A model of grids alone is a `Structure`; one with scalar points, such as a Craig-Bampton superelement, or with
-    grids of which some displacements are missing, is a `Superelement`.  Reading needs the extra `nastran` (pyyeti).
+    order of their numbers.  Degrees of freedom are transformed from the coordinate systems of the grids (CD) to the
+    basic one.  A model of grids alone is a `Structure`; one with scalar points, such as a Craig-Bampton superelement,
+    or with grids without some of their displacements, is a `Superelement`.  Reading needs the extra `nastran` (pyyeti).
     """
     if (mass is None) != (stiffness is None):
         raise ArgumentValueError(

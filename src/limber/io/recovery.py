@@ -1,4 +1,4 @@
-"""What is recovered from modes, in files: strains of gauges and section forces, `recovery` of a body."""
+"""Quantities recovered from modes, in files: strains of gauges and section forces, `recovery` of a body."""
 
 from __future__ import annotations
 

@@ -42,21 +42,21 @@ def read_sdf(
     Parameters
     ----------
     path : the path of the file, with a `<model>` or a `<world>` of models.
-    root : "free", as SDF has it, for links that hang on no joint, or "fixed" to the world.
-    gravity : the acceleration of gravity in world axes; that of the `<world>` of the file unless given, and
+    root : for links without a joint: "free", as in SDF, or "fixed" to the world.
+    gravity : the acceleration of gravity in world axes; by default that of the `<world>` of the file, or
         (0, 0, -9.81) if it has none.
     stops : False for joints without stops; their limits can still be read.
-    lenient : True to keep inertias with negative principal moments, as `read_urdf` does.
+    lenient : True to keep inertias with negative principal moments, as in `read_urdf`.
 
-    Joints of the types revolute, continuous, prismatic, ball, fixed, screw, revolute2 and universal are read; the last two
-    become a CompoundJoint of two Revolute.  Coordinates are zero where the file places the links.  A second joint to a
-    link that hangs on one already becomes a closure (`Assembly.close`) under its name.  `<mimic>` becomes a gear.
+    Joints of the types revolute, continuous, prismatic, ball, fixed, screw, revolute2 and universal are read; the last
+    two become a CompoundJoint of two Revolute.  Coordinates are zero where the file places the links.  A second joint
+    to a link that already has one becomes a closure (`Assembly.close`) under its name.  `<mimic>` becomes a gear.
 
     Joints have damping, friction, spring_stiffness and spring_reference, effort and velocity limits, and stops whose
-    stiffness is that of `<limit>`, or that of `read_urdf` if it gives none.  Links of nested models, and of several
+    stiffness is that of `<limit>`, or as in `read_urdf` if none is given.  Links of nested models, and of several
     models of a world, are named model::link.  Static models are fixed to the world.
 
-    One ModelWarning says what is left out: collisions, sensors and plugins among others.
+    One ModelWarning lists what is left out, such as collisions, sensors and plugins.
     """
     if root not in ("fixed", "free"):
         raise ArgumentValueError(f'root must be "fixed" or "free", got {shown(root)}.')

@@ -1,7 +1,7 @@
-r"""Standard Input Data (SID) of flexible bodies, after Wallrapp: what SIMPACK and Modelica libraries read.
+r"""Standard Input Data (SID) of flexible bodies, after Wallrapp, which SIMPACK and Modelica libraries read.
 
-The data are modal integrals.  With r the undeformed position, phi_k the shape of mode k and sums over the mass, in the
-letters of `bodies.integrals` on the right:
+The data are modal integrals.  With the undeformed position r, the shape phi_k of mode k and sums over the mass, they
+are, in the letters of `bodies.integrals` on the right:
 
     mdCM   M0 = sum m r                  M1_k = sum m phi_k                  S0, E0
     J      M0, M1                                                            J0, J1
@@ -12,10 +12,10 @@ letters of `bodies.integrals` on the right:
     Ge_s   -2 sum m phi_k^T phi_s~       = F1_ks - F1_sk
     Oe     sum m phi_k . w x (w x r)     = -1/2 w . J1_k w                   (M1: -1/2 w . J2_ks w)
 
-Six numbers of J are those of 11, 22, 33, 12, 13, 23; six columns of Oe multiply w1^2, w2^2, w3^2, w1 w2, w2 w3, w1 w3.
-Gr, Ge and the zeroth order of Oe follow from the others, which is checked when a file is read.  In a file with
-geometric stiffening the first orders of Ct, Cr and Oe have it in them, and Limber uses them as they are; those of phi
-are the second-order shapes of the nodes.
+The six numbers of J are those of 11, 22, 33, 12, 13, 23; the six columns of Oe multiply w1^2, w2^2, w3^2, w1 w2, w2 w3,
+w1 w3.  Gr, Ge and the zeroth order of Oe follow from the others, which is checked when a file is read.  In a file with
+geometric stiffening the first orders of Ct, Cr and Oe include it, and Limber uses them as they are; the first orders of
+phi are the second-order shapes of the nodes.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ _MOST_MODES = 500
 
 
 def read_sid(path: str | PathLike) -> FlexibleBody:
-    """The flexible body of a file of Standard Input Data (SID).
+    """Read a flexible body from a file of Standard Input Data (SID).
 
-    path : of the file, in text (.SID_FEM, .sid).
+    path : the path of the text file (.SID_FEM, .sid).
 
-    Nodes are named by their numbers.  The modes move the nodes by phi and turn them by psi.  The stress-free state is
-    eta = 0.
+    Nodes are named by their numbers.  The modes displace the nodes by phi and rotate them by psi.  The stress-free
+    state is eta = 0.
     """
     source = Source(path)
     part = parse_blocks(source)

@@ -1,4 +1,4 @@
-"""Writing Standard Input Data (SID); `io.sid` has the meaning of the data."""
+"""Writing Standard Input Data (SID); `io.sid` defines the data."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def write_sid(body: FlexibleBody, path: str | PathLike) -> None:
     """Write a flexible body as a file of Standard Input Data (SID), which SIMPACK and Modelica libraries read.
 
     body : a FlexibleBody or a beam.
-    path : of the file; one that exists is replaced, whole.
+    path : the path of the file; an existing file is replaced as a whole.
 
-    Numbers are written so that `read_sid` gives the same bits back.  SID numbers its nodes: names that are not numbers
-    are replaced by 1, 2, ..., which a warning says.
+    Numbers are written so that `read_sid` restores the same bits.  SID numbers its nodes: names that are not numbers
+    are replaced by 1, 2, ..., with a warning.
     """
     if getattr(body, "kind", None) != FlexibleBody.kind:
         raise ArgumentTypeError(f"body must be a FlexibleBody or a beam, got {shown(body)}.")

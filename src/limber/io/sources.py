@@ -1,4 +1,4 @@
-"""Files of other programs: read whole, refused with their name, line and a remedy."""
+"""Files of other programs: they are read as a whole, and errors name the file, the line and a remedy."""
 
 from __future__ import annotations
 

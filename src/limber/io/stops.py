@@ -1,6 +1,6 @@
 """Stops at the limits of joints, for files that give limits without the stiffness of stops.
 
-The stiffness is chosen such that the effort limit presses the joint by one percent of its range into the stop.
+The stiffness is chosen so that the effort limit presses the joint into the stop by one percent of its range.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Structures in a file .npz, bit for bit."""
+"""Structures in .npz files, bit for bit."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _KNOWN = (*_NEEDED, "edges", "triangles", *_GROUPS)
 
 
 def write_structure(structure: Structure, path: str | PathLike) -> None:
-    """Write a structure to a file .npz; `read_structure` gives it back bit for bit.
+    """Write a structure to an .npz file; `read_structure` restores it bit for bit.
 
-    structure : what to write.  A function `geometric` of it cannot be written, which a warning says.
-    path : of the file; one that exists is replaced, whole.
+    structure : the structure.  Its function `geometric`, if any, cannot be written; a warning says so.
+    path : the path of the file; an existing file is replaced as a whole.
     """
     if not isinstance(structure, Structure):
         raise ArgumentTypeError(f"structure must be a Structure, got {shown(structure)}.")

@@ -1,4 +1,4 @@
-"""Structures by the path of their file."""
+"""Reading structures by the path of their file."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ def read_structure(
     matrices: str | PathLike | None = None,
     matrix_names: tuple[str, str] | None = None,
 ) -> Structure | Superelement:
-    """The structure or superelement of a file, whose name says what it is.
+    """Read a structure or superelement from a file whose suffix determines the format.
 
     Parameters
     ----------
-    path : .npz of `write_structure`; .inp, .sti, .mas or .dof of a CalculiX job (`read_calculix`); .asm, .bdf, .dat, .pch,
-        .op4 or .op2 of Nastran (`read_nastran`); the stiffness matrix, .mtx, of Matrix Market files
+    path : .npz of `write_structure`; .inp, .sti, .mas or .dof of a CalculiX job (`read_calculix`); .asm, .bdf, .dat,
+        .pch, .op4 or .op2 of Nastran (`read_nastran`); the stiffness matrix, .mtx, of Matrix Market files
         (`read_matrix_market`) or of Abaqus (`read_abaqus`).
-    units : of the numbers, as in `read_calculix`; those of an .npz are SI.
+    units : units of the numbers, as in `read_calculix`; those of an .npz are SI.
     mass : for .mtx: the mass matrix.
-    nodes : for .mtx: the table of nodes or, of Abaqus, the deck (.inp); for CalculiX the deck (.inp) or the results (.frd)
-        with the nodes, if they are not in the .inp of the job.
+    nodes : for .mtx: the table of nodes or, for Abaqus, the deck (.inp); for CalculiX: the deck (.inp) or the results
+        (.frd) with the nodes, if they are not in the .inp of the job.
     matrices : for Nastran: the file with the matrices, if it is not beside or in `path`.
     matrix_names : for Nastran: names of the mass and the stiffness matrix, such as ("MGG", "KGG").
     """

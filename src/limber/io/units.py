@@ -1,4 +1,4 @@
-"""Units of finite-element files: most hold no word about them, and Limber computes in SI."""
+"""Units of finite-element files: most do not state them, and Limber computes in SI."""
 
 from __future__ import annotations
 

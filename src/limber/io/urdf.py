@@ -70,7 +70,7 @@ class UrdfJoint:
 
 @dataclass(frozen=True, eq=False)
 class Urdf:
-    """A URDF file: its name, its root link, links and joints by name, in the order of the file."""
+    """A URDF file: its name, its root link, and links and joints by name, in the order of the file."""
 
     name: str
     root: str
@@ -82,8 +82,8 @@ class Urdf:
 def parse_urdf(path: str | PathLike) -> Urdf:
     """Read a URDF file without making a model of it.
 
-    path : the path of the file.  The elements of links keep their visuals; materials, transmissions and simulator tags are ignored; tags that
-    URDF does not have give a ModelWarning.
+    path : the path of the file.  The elements of links keep their visuals.  Materials, transmissions and simulator tags
+        are ignored; tags that URDF does not have give a ModelWarning.
     """
     robot = parse_xml(Path(path))
     if robot.tag != "robot":

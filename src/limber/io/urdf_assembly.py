@@ -1,4 +1,4 @@
-"""Assemblies from URDF files; links are made flexible on request."""
+"""Assemblies from URDF files, whose links can be made flexible."""
 
 from __future__ import annotations
 
@@ -44,33 +44,33 @@ def read_urdf(
     ----------
     path : the path of the URDF file.
     flexible : bodies by link name, each in the frame of its link, or the path of a side file with them.  A
-        flexible body replaces the inertia of the link as well.
+        flexible body also replaces the inertia of the link.
     root : "fixed" to the world, or "free".
     attach : {joint: node}, the node of a flexible link that carries a joint; the nearest node by default.
     gravity : the acceleration of gravity in world axes, which URDF does not give.
     stops : False for joints without stops at `lower` and `upper`; their limits can still be read.
-    mimic : False for joints that move on their own where the file has a `<mimic>`.
-    lenient : True to take what other programs take as well.  Inertias with negative principal moments are kept as they
-        are; `build()` refuses them only if the mass matrix of the system is not positive definite.  Joints that move no
+    mimic : False to let joints with a `<mimic>` move on their own.
+    lenient : True to accept what other programs also accept.  Inertias with negative principal moments are kept as they
+        are; `build()` rejects them only if the mass matrix of the system is not positive definite.  Joints that move no
         mass get an armature of 1e-6 kg m^2, or kg.  A ModelWarning says where.
-    visuals : False for bodies without the shapes of `<visual>`, which only pictures show.  Meshes are looked for beside the
-        file, and `package://` in the folders above it and in $ROS_PACKAGE_PATH.
+    visuals : False for bodies without the shapes of `<visual>`, which only pictures show.  Meshes are looked for beside
+        the file, and `package://` in the folders above it and in $ROS_PACKAGE_PATH.
 
-    The joint coordinate is that of URDF; `floating` becomes Free, `planar` Planar(axis), and `continuous`
-    and `revolute` Revolute.  Fixed joints stay as Fixed.
+    The joint coordinate is that of URDF; `floating` becomes Free, `planar` becomes Planar(axis), and `continuous`
+    and `revolute` become Revolute.  Fixed joints remain Fixed.
 
     Joints have the `damping` and `friction` of `<dynamics>`.  `effort` and `velocity` of `<limit>` become
-    effort_limit and speed_limit (zero stands for no limit).  Revolute and prismatic joints have compliant stops at
-    `lower` and `upper`.  URDF does not give the stiffness of stops: it is chosen such that `effort` presses the
-    joint by 1 % of its range into the stop, stop_stiffness = effort / (0.01 (upper - lower)).  Without an effort
+    effort_limit and speed_limit (zero means no limit).  Revolute and prismatic joints have compliant stops at
+    `lower` and `upper`.  URDF does not give the stiffness of stops: it is chosen so that `effort` presses the
+    joint into the stop by 1 % of its range, stop_stiffness = effort / (0.01 (upper - lower)).  Without an effort
     there are no stops (stop_stiffness=0), and the limits can still be read.
 
     A joint that mimics another is geared to it (`Assembly.gear`), under the name of the joint: its position is
-    `multiplier` times that of the other plus `offset`.  If that one mimics a third joint, it is geared to the third.
+    `multiplier` times that of the other plus `offset`.  If the other mimics a third joint, it is geared to the third.
 
-    One ModelWarning names the joints with limits but no effort; those whose lower limit is not below the upper
+    One ModelWarning names joints with limits but no effort; joints whose lower limit is not below the upper
     one; mimics of fixed joints, or all of them with mimic=False; dynamics and limits of planar and floating joints;
-    links with an inertia that no distribution of mass has, which are kept as they are; and mesh files that are not there.
+    links with an inertia that no distribution of mass has, which are kept as they are; and missing mesh files.
     """
     bodies: Mapping[str, Body] = {}
     nodes: dict[str, str | int] = {}

@@ -1,4 +1,4 @@
-"""What pictures show of robots in files of other tools: their shapes, and the meshes that they name."""
+"""Shapes of robots in files of other tools, and the meshes that they name, for pictures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the writers of sections share."""
+"""Code shared by the writers of sections."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """XML as a tree whose elements know their places in the file.
 
-Document types are refused, so there are no entities to expand and no files to fetch.
+Document types are rejected, so there are no entities to expand and no files to fetch.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """YAML text as a tree of plain values that know their places in the file.
 
-A file holds data only: tags are refused, so nothing is constructed or executed.  It has one document, its keys are
+A file contains only data: tags are rejected, so nothing is constructed or executed.  It has one document, its keys are
 text and occur once, and nesting, size and the expansion of aliases are bounded.  Plain scalars follow the core
-schema of YAML 1.2:
-`1e5` is a number, `yes`, `010` and `2024-01-01` are text.
+schema of YAML 1.2: `1e5` is a number; `yes`, `010` and `2024-01-01` are text.
 """
 
 from __future__ import annotations

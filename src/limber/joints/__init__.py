@@ -1,4 +1,4 @@
-"""Joints, one kind a file."""
+"""Joints, one kind per file."""
 
 from limber.joints.base import Joint
 from limber.joints.compound import CompoundJoint

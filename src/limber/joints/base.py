@@ -1,4 +1,4 @@
-"""The base of all joints: a sequence of groups, from inboard to outboard."""
+"""The base class of all joints: a sequence of groups, from inboard to outboard."""
 
 from __future__ import annotations
 
@@ -62,22 +62,22 @@ def screw_constants(h: np.ndarray) -> np.ndarray:
 class Joint(Frozen):
     """A joint between an inboard and an outboard frame.
 
-    `H(theta)` is the 6 x r joint map (the sources' H^T): relative velocity [angular; linear] of the
-    outboard frame in its own axes per unit speed.  `configuration(theta)` is (R, p), the outboard
-    frame in the inboard one.  `Gamma(theta)` relates coordinates and speeds, theta_dot = Gamma beta.
+    `H(theta)` is the 6 x r joint map (H^T in the sources): the relative velocity [angular; linear] of the outboard
+    frame, in its own axes, per unit speed.  `configuration(theta)` is (R, p), the outboard frame in the inboard frame.
+    `Gamma(theta)` relates coordinates and speeds, theta_dot = Gamma beta.
 
-    Every joint takes its physics by keyword, each option as one number or as one for every speed: `armature`,
+    Every joint takes its physics as keyword arguments, each as one number or as one number per speed: `armature`,
     `stiffness` with `rest`, `damping`, `friction`, `limits` with stops, and more; see `JointOptions`.
     `physics` holds all options as arrays.
     """
 
     groups: tuple[Group, ...] = ()
     physics: JointPhysics
-    #: whether it can only be used in `lb.symbolic.equations`
+    #: whether the joint can only be used in `lb.symbolic.equations`
     symbolic = False
 
     def _finish(self, physics: JointPhysics | JointOptions) -> None:
-        """The end of every `__init__`, once the groups are there."""
+        """Complete every `__init__`, once the groups are set."""
         if isinstance(physics, JointPhysics):  # of joints that were checked
             self.physics = physics
         else:
@@ -85,7 +85,7 @@ class Joint(Frozen):
         self._freeze()
 
     def with_physics(self, arrays: Mapping[str, Array]) -> Joint:
-        """The same joint with other physics: arrays of `JointPhysics` by name, one entry for every speed."""
+        """Return the same joint with other physics: arrays of `JointPhysics` by name, with one entry per speed."""
         made = object.__new__(type(self))
         vars(made).update(vars(self), physics=changed(self.physics, arrays))
         return made
@@ -96,7 +96,7 @@ class Joint(Frozen):
         return f"{type(self).__name__}({', '.join([*map(str, arguments), *given])})"
 
     def with_options(self, **physics: Unpack[JointOptions]) -> Self:
-        """The same joint with further physics, or other values of what it has."""
+        """Return the same joint with additional or changed physics options."""
         if self.physics.options - self.physics.given.keys():
             raise ArgumentTypeError(
                 f"{self!r} is made of joints with physics of their own: give the options to those."
@@ -109,32 +109,32 @@ class Joint(Frozen):
 
     @cached_property
     def nq(self) -> int:
-        """Number of coordinates theta."""
+        """The number of coordinates theta."""
         return sum(g.nq for g in self.groups)
 
     @cached_property
     def dofs(self) -> int:
-        """Number of speeds beta."""
+        """The number of speeds beta."""
         return sum(g.dofs for g in self.groups)
 
     @cached_property
     def order(self) -> list[int]:
-        """The numbers of the speeds in the order of the kernels, groups inboard to outboard."""
+        """The numbers of the speeds in the order of the kernels, with groups from inboard to outboard."""
         return list(range(self.dofs))
 
     @cached_property
     def has_coordinate(self) -> tuple[bool, ...]:
-        """Of every speed, whether it is the rate of a coordinate of its own, which springs and limits need."""
+        """For each speed, whether it is the rate of a coordinate; springs and limits need one."""
         of_kernels = [g.has_rates for g in self.groups for _ in range(g.dofs)]
         return tuple(x for _, x in sorted(zip(self.order, of_kernels)))
 
     @property
     def free_symbols(self) -> frozenset:
-        """The symbols in its physics, for `lb.symbolic.equations`."""
+        """The symbols in the physics, for `lb.symbolic.equations`."""
         return self.physics.free_symbols
 
     def neutral(self) -> Array:
-        """Coordinates at which the two frames coincide."""
+        """Return the coordinates at which the two frames coincide."""
         parts = [
             np.zeros(g.nq) if g.kind == layout.SCREWS else np.eye(1, g.nq)[0] for g in self.groups
         ]
@@ -161,16 +161,16 @@ class Joint(Frozen):
             at += g.nq
 
     def configuration(self, theta) -> tuple[Array, Array]:
-        """(R, p): R turns outboard components into inboard ones, p is the outboard origin."""
+        """Return (R, p): R transforms outboard components into inboard ones, and p is the outboard origin."""
         R, p, _ = self._evaluate(theta)
         return R, p
 
     def H(self, theta) -> Array:
-        """The 6 x r joint map at theta, outboard axes."""
+        """Return the 6 x r joint map at theta, in outboard axes."""
         return self._evaluate(theta)[2]
 
     def Gamma(self, theta) -> Array:
-        """The kinematic matrix: theta_dot = Gamma beta."""
+        """Return the kinematic matrix Gamma in theta_dot = Gamma beta."""
         theta = self._coordinates(theta)
         single = pack_joint(self)
         columns = []

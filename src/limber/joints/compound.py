@@ -16,8 +16,8 @@ from limber.joints.physics import JointOptions, joined, option_of
 class CompoundJoint(Joint):
     """Several joints in series, from inboard to outboard, as one joint whose map depends on theta.
 
-    Its map H(theta) and the acceleration due to the rate of H follow Kwatny & Blankenship,
-    Proposition 3.  Coordinates and speeds are those of the parts, in order.
+    The map H(theta) and the acceleration due to the rate of H follow Kwatny & Blankenship, Proposition 3.  The
+    coordinates and speeds are those of the parts, in order.
     """
 
     def __init__(self, joints, **physics: Unpack[JointOptions]):
@@ -51,7 +51,7 @@ class CompoundJoint(Joint):
         self._finish(physics)
 
     def with_physics(self, arrays: Mapping[str, Array]) -> Joint:
-        """The same joint with other physics, which is that of its parts if it was given to them."""
+        """Return the same joint with other physics; physics that was given to the parts changes in the parts."""
         made = super().with_physics(arrays)
         if not self.physics.given:
             ends = np.cumsum([joint.dofs for joint in self.joints])[:-1]

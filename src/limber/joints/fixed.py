@@ -9,7 +9,7 @@ from limber.joints.physics import JointOptions
 
 
 class Fixed(Joint):
-    """A weld: no coordinates, no speeds."""
+    """A weld, without coordinates or speeds."""
 
     def __init__(self, **physics: Unpack[JointOptions]):
         self._finish(physics)

@@ -12,8 +12,11 @@ from limber.kernels import layout
 
 
 class Free(Joint):
-    """All motions: theta = [unit quaternion (scalar first), position of the outboard origin in inboard
-    axes]; beta = [angular velocity, linear velocity], both in outboard axes."""
+    """A joint that allows all motions.
+
+    theta = [unit quaternion (scalar first), position of the outboard origin in inboard axes];
+    beta = [angular velocity, linear velocity], both in outboard axes.
+    """
 
     def __init__(self, **physics: Unpack[JointOptions]):
         self.groups = (Group(layout.FREE, np.eye(6), 7, 6),)

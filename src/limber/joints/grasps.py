@@ -1,11 +1,11 @@
 """Grasp models: what a hand or finger can exert on an object that it touches, as cut joints of closures.
 
-End a of the closure is the hand, end b the object; the z axis of frame b is the contact normal and points into the
-object.  The joint leaves free what the contact does not resist.  A closure pulls as well as it pushes: whether the contact
-would hold is checked afterwards, by the cone of wrenches that it can exert (`lb.check_grasps`).
+End a of the closure is the hand and end b is the object.  The z axis of frame b is the contact normal and points into
+the object.  The joint allows the motions that the contact does not resist.  A closure can pull as well as push, so
+`lb.check_grasps` checks afterwards, by the cone of wrenches that the contact can exert, whether the contact would hold.
 
-Wrenches are [moment, force] on the object at the contact, in the axes of frame b.  The contact is the origin of frame b,
-and that of frame a if it slides.
+Wrenches are [moment, force] on the object at the contact, in the axes of frame b.  The contact is at the origin of
+frame b or, if it slides, at the origin of frame a.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ from limber.joints.universal import Universal
 
 
 class Grasp(Joint):
-    """Base of the grasp models."""
+    """Base class of the grasp models."""
 
     #: whether the contact moves over the object
     slides = False
 
     def needed(self, wrench: Array) -> Array:
-        """The least normal force with which the contact can exert the other components of `wrench` (..., 6)."""
+        """Return the least normal force at which the contact can exert the other components of `wrench` (..., 6)."""
         raise NotImplementedError
 
     def margin(self, wrench: Array) -> Array:
-        """By how much the normal force exceeds the one that is needed, N: negative if the contact does not hold."""
+        """Return the normal force minus the needed one, N; it is negative if the contact does not hold."""
         wrench = np.asarray(wrench, dtype=float)
         return wrench[..., 5] - self.needed(wrench)
 
 
 class RigidGrasp(Grasp, Fixed):
-    """A hand that holds the object firmly: it exerts any moment and any force, and always holds."""
+    """A hand that holds the object firmly: it can exert any moment and force, and always holds."""
 
     def __init__(self) -> None:
         Fixed.__init__(self)
@@ -53,9 +53,9 @@ class RigidGrasp(Grasp, Fixed):
 
 
 class HardPoint(Grasp, Spherical):
-    """A hard finger tip: a force within the friction cone and no moment; it turns but does not slide.
+    """A hard finger tip that turns but does not slide.  It exerts a force within the friction cone and no moment.
 
-    friction : its coefficient mu; |tangential force| <= mu * normal force.
+    friction : coefficient mu; |tangential force| <= mu * normal force.
     """
 
     def __init__(self, friction: float) -> None:
@@ -71,13 +71,13 @@ class HardPoint(Grasp, Spherical):
 
 
 class SoftFinger(Grasp, Universal):
-    """A soft finger tip: a force, and a moment about the normal; it rolls but neither slides nor spins.
+    """A soft finger tip that rolls but neither slides nor spins.  It exerts a force, and a moment about the normal.
 
     It turns about the x axis of frame a and the y axis of frame b, which are tangents of the contact.
 
-    friction : the coefficient mu of tangential forces.
-    torsion : that of the moment about the normal, gamma in metres.  Forces and moments share the friction of the patch:
-        (tangential force / mu)^2 + (moment / gamma)^2 <= (normal force)^2.
+    friction : coefficient mu of tangential forces.
+    torsion : coefficient gamma of the moment about the normal, in metres.  Forces and moments share the friction of the
+        patch: (tangential force / mu)^2 + (moment / gamma)^2 <= (normal force)^2.
     """
 
     def __init__(self, friction: float, torsion: float) -> None:
@@ -86,7 +86,7 @@ class SoftFinger(Grasp, Universal):
         Universal.__init__(self, "x", "y")
 
     def needed(self, wrench: Array) -> Array:
-        """The root of (tangential force / mu)^2 + (moment / gamma)^2."""
+        """The square root of (tangential force / mu)^2 + (moment / gamma)^2."""
         tangential = np.hypot(wrench[..., 3], wrench[..., 4])
         return np.hypot(tangential / self.friction, wrench[..., 2] / self.torsion)
 
@@ -95,7 +95,7 @@ class SoftFinger(Grasp, Universal):
 
 
 class FrictionlessPoint(Grasp, CompoundJoint):
-    """A point that slides on the x-y plane of frame b without friction: a normal force alone."""
+    """A point that slides on the x-y plane of frame b without friction.  It exerts only a normal force."""
 
     slides = True
 
@@ -111,12 +111,12 @@ class FrictionlessPoint(Grasp, CompoundJoint):
 
 
 class SlidingLine(Grasp, CompoundJoint):
-    """An edge, along the x axis of frame a, that slides on the x-y plane of frame b without friction.
+    """An edge along the x axis of frame a that slides on the x-y plane of frame b without friction.
 
-    It exerts a normal force and a moment about the tangent across the edge.  It turns about the edge and about the normal
-    and slides in both directions.
+    It exerts a normal force and a moment about the tangent perpendicular to the edge.  It turns about the edge and
+    about the normal, and slides in both directions.
 
-    length : of the edge, whose middle is the origin of frame a; |moment| <= length / 2 * normal force.
+    length : length of the edge, whose middle is the origin of frame a; |moment| <= length / 2 * normal force.
     """
 
     slides = True

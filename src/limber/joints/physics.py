@@ -1,4 +1,4 @@
-"""What a joint has of its own besides its kinematics: rotor, spring, damper, friction, stops, limits.
+"""The physics of a joint besides its kinematics: rotor, spring, damper, friction, stops, limits.
 
 `limber.kernels.physics` has the equations.
 """
@@ -36,27 +36,27 @@ FARTHEST = 1e100
 
 
 class JointOptions(TypedDict, total=False):
-    """The physics that any joint takes by keyword; each is one number, or one for every speed.
+    """The physics that any joint takes as keyword arguments; each is one number, or one number per speed.
 
-    Numbers may be SymPy expressions, for `lb.symbolic.equations`, but for those of the limits.  An option that does
-    nothing without another one, such as `rest` without `stiffness`, is refused.
+    Numbers may be SymPy expressions, for `lb.symbolic.equations`, except those of the limits.  An option that has no
+    effect without another one, such as `rest` without `stiffness`, is rejected.
 
-    armature : rotor inertia as reflected through the gear (square of the ratio), kg m^2 or kg.
+    armature : rotor inertia as reflected through the gear (times the square of the ratio), kg m^2 or kg.
     stiffness, rest : a spring of this stiffness, N m/rad or N/m, relaxed at the coordinate `rest`.
-    damping : N m s/rad or N s/m.
+    damping : viscous damping, N m s/rad or N s/m.
     friction : level of Coulomb friction, N m or N; friction = level beta / sqrt(beta^2 + friction_speed^2).
-    friction_speed : speed over which friction changes its sign, rad/s or m/s; 1e-3 unless given.
-    static_friction : level at which the joint breaks away, not less than `friction`; the excess fades as
-        1 / (1 + (beta / stribeck_speed)^2).  Without it, `friction`.
-    stribeck_speed : rad/s or m/s; 10 times `friction_speed` unless given.
-    limits : (lower, upper) coordinates, None for one that is not there; a list of pairs for several speeds.
-    stop_stiffness : of the compliant stops at the limits, N m/rad or N/m; 0 for limits that only controllers
-        read.  Limits need it.
-    stop_damping : s/rad or s/m; the force of a stop is multiplied by y + sqrt(y^2 + 1), y = stop_damping times the
-        speed into the stop, which is never negative: a stop does not pull.  1 unless given.
-    stop_softness : rad or m over which a stop sets in; unless given, 1e-4 of the range, or of 1 rad or 1 m where the
-        range is wider or has one limit only.
-    effort_limit, speed_limit : what the drive can do, N m or N, rad/s or m/s; for controllers to read.
+    friction_speed : speed over which friction changes its sign, rad/s or m/s; 1e-3 by default.
+    static_friction : level at which the joint breaks away, at least `friction`, which is the default.  The excess fades
+        as 1 / (1 + (beta / stribeck_speed)^2).
+    stribeck_speed : rad/s or m/s; 10 times `friction_speed` by default.
+    limits : (lower, upper) coordinates, with None for no limit; a list of pairs for several speeds.
+    stop_stiffness : stiffness of the compliant stops at the limits, N m/rad or N/m; 0 for limits that only controllers
+        read.  Limits require it.
+    stop_damping : s/rad or s/m; 1 by default.  The force of a stop is multiplied by y + sqrt(y^2 + 1), where y is
+        stop_damping times the speed into the stop.  This factor is never negative: a stop does not pull.
+    stop_softness : range, rad or m, over which a stop sets in.  The default is 1e-4 of the range between the limits, or
+        of 1 rad or 1 m if that range is wider or has only one limit.
+    effort_limit, speed_limit : limits of the drive, N m or N, and rad/s or m/s; only controllers read them.
     """
 
     armature: ArrayLike
@@ -100,10 +100,10 @@ _ARRAYS = {"limits": ("lower", "upper")}
 
 @dataclass(frozen=True, eq=False, repr=False)
 class JointPhysics:
-    """The physics of a joint, an array with one entry for every speed; see `JointOptions`.
+    """The physics of a joint as arrays with one entry per speed; see `JointOptions`.
 
-    `lower`, `upper` and the limits of effort and speed are infinite where there are none.  The options that the joint
-    was made with are printed.
+    `lower`, `upper` and the limits of effort and speed are infinite where there is no limit.  The repr shows the
+    options that the joint was made with.
     """
 
     armature: Array
@@ -133,12 +133,12 @@ class JointPhysics:
 
     @property
     def acts(self) -> bool:
-        """Whether any of it enters the equations of motion, be it with the value zero."""
+        """Whether any option enters the equations of motion, even with the value zero."""
         return bool(self.options & ACTING)
 
     @property
     def free_symbols(self) -> frozenset:
-        """The symbols in it, for `lb.symbolic.equations`."""
+        """The symbols in the physics, for `lb.symbolic.equations`."""
         return frozenset(free_symbols(*vars(self).values()))
 
     def records(self) -> np.ndarray:
@@ -167,7 +167,7 @@ class JointPhysics:
 
 
 def physics_of(joint: Joint, given: JointOptions) -> JointPhysics:
-    """The physics of a joint, whose groups are there, from the options that were given, checked."""
+    """Return the checked physics of a joint, whose groups are already set, from the options that were given."""
     speeds = joint.dofs
     _refuse_names(joint, given)
 

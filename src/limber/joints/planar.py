@@ -14,9 +14,9 @@ from limber.joints.revolute import Revolute
 
 
 class Planar(CompoundJoint):
-    """Two displacements in the inboard plane with this `normal`, then the angle about it.
+    """Two displacements in the inboard plane with this `normal`, then a rotation about the normal.
 
-    The displacements are along `first` and `second`, which make a right-handed frame with the normal:
+    The displacements are along `first` and `second`, which form a right-handed frame with the normal:
     x and y for the normal z, y and z for x, z and x for y.
     """
 

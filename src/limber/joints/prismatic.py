@@ -13,7 +13,10 @@ from limber.joints.simple import screws
 
 
 class Prismatic(Joint):
-    """Translation by theta along `axis`: three numbers, normalized, or a name such as "z" or "-x"."""
+    """Translation by theta along `axis`.
+
+    axis : three numbers, which are normalized, or a name such as "z" or "-x".
+    """
 
     def __init__(self, axis, **physics: Unpack[JointOptions]):
         self.axis = unit_axis("axis", axis)

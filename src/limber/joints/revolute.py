@@ -13,7 +13,10 @@ from limber.joints.simple import screws
 
 
 class Revolute(Joint):
-    """Rotation by theta about `axis`: three numbers, normalized, or a name such as "z" or "-x"."""
+    """Rotation by theta about `axis`.
+
+    axis : three numbers, which are normalized, or a name such as "z" or "-x".
+    """
 
     def __init__(self, axis, **physics: Unpack[JointOptions]):
         self.axis = unit_axis("axis", axis)

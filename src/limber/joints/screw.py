@@ -14,7 +14,7 @@ from limber.joints.simple import screws
 
 
 class Screw(Joint):
-    """Rotation by theta about `axis` with a translation `pitch` theta along it (metres per radian)."""
+    """Rotation by theta about `axis` with a translation of `pitch` theta along it (pitch in metres per radian)."""
 
     def __init__(self, axis, pitch, **physics: Unpack[JointOptions]):
         self.axis = unit_axis("axis", axis)

@@ -1,4 +1,4 @@
-"""Simple joints: any constant 6 x r joint map."""
+"""Simple joints, with any constant 6 x r joint map."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def screws(H: np.ndarray) -> Group:
 
 
 class SimpleJoint(Joint):
-    """A joint with a constant map H (6 x r): relative velocity H beta in outboard axes.
+    """A joint with a constant map H (6 x r): the relative velocity is H beta in outboard axes.
 
     Its configuration is lambda_r(theta_r) ... lambda_1(theta_1) with lambda_i = exp(h_i theta_i), and
     theta_dot = Gamma(theta) beta with B(theta) Gamma = H solved in the least-squares sense (Kwatny &
     Blankenship, Propositions 1 and 2).  Such a joint exists only if the columns of H are closed under
-    the Lie bracket; others are refused.
+    the Lie bracket; other maps are rejected.
 
     Example: `SimpleJoint([[0], [0], [1], [0], [0], [0.1]])` is a screw along z.
     """

@@ -12,8 +12,11 @@ from limber.kernels import layout
 
 
 class Spherical(Joint):
-    """All rotations: theta a unit quaternion, scalar first, that turns outboard components into
-    inboard ones; beta the relative angular velocity in outboard axes."""
+    """A joint that allows all rotations.
+
+    theta is a unit quaternion, scalar first, that transforms outboard components into inboard ones; beta is the
+    relative angular velocity in outboard axes.
+    """
 
     def __init__(self, **physics: Unpack[JointOptions]):
         self.groups = (Group(layout.SPHERICAL, np.eye(6, 3), 4, 3),)

@@ -1,4 +1,4 @@
-"""Two rotations about crossing axes."""
+"""Two rotations about intersecting axes."""
 
 from __future__ import annotations
 

@@ -17,10 +17,10 @@ def canadarm(modes: int | dict[str, int] = 2, *, damping: float = 0.0) -> Assemb
 
     Parameters
     ----------
-    modes : as in `beam`: modes per bending plane of each link (the paper has 2); 0 makes the links rigid.
-    damping : damping ratio of the modes (the paper has none).
+    modes : as in `beam`: modes per bending plane of each link (2 in the paper); 0 makes the links rigid.
+    damping : damping ratio of the modes (none in the paper).
 
-    Bodies "link1", "link2", "link3", each along its x axis and turning about z.
+    The bodies are "link1", "link2" and "link3", each along its x axis, with rotation about z.
     """
     arm = Assembly("canadarm")
     parent, at = "world", None

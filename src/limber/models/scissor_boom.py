@@ -1,4 +1,4 @@
-"""A boom of crossed bars that a slider at its base stretches out."""
+"""A boom of crossed bars, extended by a slider at its base."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ def scissor_boom(
 
     Parameters
     ----------
-    cells : number of cells, 1 m long each if the bars lay flat.
+    cells : number of cells, each 1 m long if the bars were flat.
     modes : bending modes of each bar, in the plane of the boom; 0 makes the bars rigid.
     payload : mass at the crossing of the last cell, kg.
     damping : damping ratio of the modes.
 
     Bars "A1", "A2", ... rise and bars "B1", "B2", ... fall along the boom.  A1 turns about the origin, and each B turns
     about the middle of its A.  The other end of B1 moves with the body "slider" along y, whose coordinate is the height
-    of the boom.  Closures "base", "cell2", "cell3", ... are hinges: the first one joins B1 to the slider, the others join
-    each cell to the one before.
+    of the boom.  Closures "base", "cell2", "cell3", ... are hinges: the first one joins B1 to the slider, the others
+    join each cell to the previous one.
     """
     cells = whole("cells", cells, minimum=1)
     tube = Section.tube(RADIUS, WALL, Material(70e9, 2700.0, nu=0.33)).slender()

@@ -12,23 +12,23 @@ from limber.shapes import Box, Panel
 
 #: The hub: mass, kg, moments of inertia, kg m^2, and how far from its centre the panels begin, m.
 HUB_MASS, HUB_INERTIA, ROOT = 300.0, (120.0, 100.0, 130.0), 0.8
-#: The panels: mass a metre, kg/m, width, m, bending stiffness out of and in the plane of the panel, and torsional one, N m^2.
+#: Panels: mass per metre, kg/m, width, m, bending stiffness out of and in the plane, and torsional stiffness, N m^2.
 DENSITY, WIDTH, FLAPPING, IN_PLANE, TORSION = 3.0, 1.5, 280.0, 2.0e4, 150.0
 
 
 def spacecraft(
     modes: int = 2, *, long: float = 6.0, short: float = 4.0, damping: float = 0.005
 ) -> Assembly:
-    """A rigid hub that floats freely, with one long and one short panel; no gravity.
+    """A free-floating rigid hub with one long and one short flexible panel; no gravity.
 
     Parameters
     ----------
-    modes : bending modes of each panel in both planes, beside one of torsion; 0 makes the panels rigid.
+    modes : bending modes of each panel in both planes, in addition to one of torsion; 0 makes the panels rigid.
     long, short : lengths of the panels, m.
     damping : damping ratio of the modes.
 
-    The body "hub" has its mass centre at its origin.  "long panel" points along its y axis and "short panel" against it; both lie
-    in its x-y plane.  Clamped, the panels flap at 0.15 and 0.34 Hz.
+    The centre of mass of the body "hub" is at its origin.  "long panel" points along its y axis and "short panel" in
+    the opposite direction; both lie in its x-y plane.  Clamped, the panels flap at 0.15 and 0.34 Hz.
     """
     craft = Assembly("spacecraft")
     nodes = {"left": (0.0, ROOT, 0.0), "right": (0.0, -ROOT, 0.0)}

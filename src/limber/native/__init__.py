@@ -1,8 +1,8 @@
-"""The way into machine code: entry points, their compilation, the cache on disk, the dispatcher of single calls.
+"""Access to machine code: entry points, their compilation, the cache on disk, the dispatcher of single calls.
 
-`load(name)` gives an entry point of `limber.native.entries` that Python calls, `address(name)` one that other
-compiled code calls (those of slopes by complex steps are in `limber.native.slope_entries`); `limber.native.calls` has
-the functions of the state of one system, ready to be called.
+`load(name)` returns an entry point of `limber.native.entries` for calls from Python, `address(name)` one for calls from
+other compiled code (those of derivatives by complex steps are in `limber.native.slope_entries`).
+`limber.native.calls` has the functions of the state of one system, ready to be called.
 """
 
 from limber.kernels.functions import BY_STEPS

@@ -1,4 +1,4 @@
-"""Compilation of C sources by the system's compiler; the libraries are kept by content."""
+"""Compilation of C sources by the system's compiler; the libraries are cached by content."""
 
 from __future__ import annotations
 

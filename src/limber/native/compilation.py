@@ -1,7 +1,7 @@
 """Compilation of entry points when they are first used; the code is kept on disk.
 
-A file of the cache (`limber.cache`) is named after everything that its code depends on: the compiler, the processor
-and the content of the source files, so that a changed kernel is never run from a stale cache.
+A file of the cache (`limber.cache`) is named after everything on which its code depends: the compiler, the processor
+and the content of the source files, so a changed kernel is never run from a stale cache.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The compiled dispatcher: the way of single calls from Python into compiled code; see dispatch.c.
+"""The compiled dispatcher for single calls from Python into compiled code; see dispatch.c.
 
-It is compiled when first wanted, where there is a C compiler with the headers of Python and NumPy, and kept in the
-cache.  Where there is none, callers take a slower way to the same answers.
+It is compiled when first needed, if there is a C compiler with the headers of Python and NumPy, and kept in the
+cache.  Otherwise callers use a slower path to the same results.
 """
 
 from __future__ import annotations

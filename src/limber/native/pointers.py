@@ -1,7 +1,7 @@
 """Pointers, and calls by address.
 
-Numba keeps no function on disk that was handed another one; a function that calls others by their address
-it does, and compiles them apart.  Addresses come from `native.address`, or from generated code.
+Numba does not cache a function on disk if another function was passed to it.  It does cache functions that call others
+by their address, and compiles them separately.  Addresses come from `native.address`, or from generated code.
 """
 
 from llvmlite import ir

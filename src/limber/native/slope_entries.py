@@ -1,10 +1,10 @@
-"""Entry points of slopes by complex steps, exact to rounding.
+"""Entry points of derivatives by complex steps, exact to rounding.
 
 The kernels are those of `limber.kernels`, compiled once more for complex numbers.  A step of STEP i along a direction
-leaves the slope times STEP in the imaginary part.  Its square is nothing beside 1, so nothing is cut off and nothing
-cancels: the imaginary parts follow the rules of differentiation exactly.
+leaves the derivative times STEP in the imaginary part.  Its square is negligible compared to 1, so nothing is truncated
+and nothing cancels: the imaginary parts follow the rules of differentiation exactly.
 
-Steps of parameters are imaginary parts of the constants, which callers hand over as complex numbers.
+Steps of parameters are imaginary parts of the constants, which callers pass as complex numbers.
 """
 
 import cmath

@@ -1,4 +1,4 @@
-"""The environment of free-flyers in orbit: gravity of a planet with its gradient, drag, burns, propellant and its slosh."""
+"""The environment of free-flyers in orbit: gravity of a planet with its gradient, drag, burns, propellant and slosh."""
 
 from limber.orbit.air import EARTH_AIR, Atmosphere, Drag, Face, density_table, exponential
 from limber.orbit.burns import G0, Burn

@@ -1,4 +1,4 @@
-"""Air: its density over altitude, and the faces of a system that feel its drag."""
+"""Air density over altitude, and the faces of a system on which drag acts."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from limber.errors import ArgumentTypeError, ArgumentValueError
 
 @dataclass(frozen=True)
 class Atmosphere:
-    """The density of the air over altitude; made by `exponential` or `density_table`.
+    """The density of the air over altitude; `exponential` or `density_table` makes it.
 
-    Between the altitudes, m, and beyond them the logarithm of the density, kg/m^3, is linear.
+    Between the altitudes, m, and beyond them, the logarithm of the density, kg/m^3, is linear.
     """
 
     altitude: tuple[float, ...]
@@ -24,14 +24,14 @@ class Atmosphere:
 
 
 def exponential(density: float, altitude: float, scale_height: float) -> Atmosphere:
-    """Air of a density, kg/m^3, at an altitude, which falls by the factor e over each scale height, m."""
+    """Air of a given density, kg/m^3, at an altitude; it decreases by the factor e over each scale height, m."""
     at = number("density", density, above=0.0)
     low, height = number("altitude", altitude), number("scale_height", scale_height, above=0.0)
     return Atmosphere((low, low + height), (at, at / float(np.e)))
 
 
 def density_table(altitude: ArrayLike, density: ArrayLike) -> Atmosphere:
-    """Air whose density, kg/m^3, is known at altitudes that increase, m; its logarithm is linear between them."""
+    """Air with given densities, kg/m^3, at increasing altitudes, m; the logarithm is linear between them."""
     heights = array("altitude", altitude, ("n",))
     values = array("density", density, (len(heights),), "One for each altitude.")
     if len(heights) < 2 or (np.diff(heights) <= 0.0).any():
@@ -55,14 +55,15 @@ EARTH_AIR = density_table(
 
 @dataclass(frozen=True)
 class Face:
-    """A face of a body that feels drag, with its centre at a node.
+    """A face of a body on which drag acts, with its centre at a node.
 
-    body, node : where it is; the node None is the body frame.
+    body, node : the place of the face; the node None is the body frame.
     area : m^2.
-    normal : outward, in the axes of the node, which turn with the deforming body.  None: the face has this area from everywhere,
-        as a sphere does.
-    cd : drag coefficient; in free-molecular flow about 2.2, by the molecules that hit the face and those that leave it.
-    two_sided : whether the air also hits its back, as on a panel.
+    normal : outward, in the axes of the node, which rotate with the deforming body.  None: the face has this area from
+        all directions, like a sphere.
+    cd : drag coefficient; about 2.2 in free-molecular flow, due to the molecules that hit the face and those that leave
+        it.
+    two_sided : whether the air also hits the back of the face, as on a panel.
     """
 
     body: str
@@ -81,14 +82,14 @@ class Face:
 
 @dataclass(frozen=True)
 class Drag:
-    """The drag of free-molecular air, which turns with the planet, on the faces of a system.
+    """The drag of free-molecular air, which rotates with the planet, on the faces of a system.
 
-    The force is along the flow, 1/2 density cd area cos(angle) u^2, at the node of the face; u is the velocity of the node through
-    the air.  Faces do not shade each other.
+    The force is along the flow, 1/2 density cd area cos(angle) u^2, at the node of the face; u is the velocity of the
+    node through the air.  Faces do not shade each other.
 
     faces : the faces.
-    air : `lb.orbit.EARTH_AIR`, `lb.orbit.exponential(...)` or `lb.orbit.density_table(...)`, over the altitude above the equatorial
-        radius.
+    air : `lb.orbit.EARTH_AIR`, `lb.orbit.exponential(...)` or `lb.orbit.density_table(...)`, over the altitude above
+        the equatorial radius.
     """
 
     faces: Sequence[Face]

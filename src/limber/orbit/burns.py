@@ -1,4 +1,4 @@
-"""Burns: thrust at a node for some time, and the propellant that it takes."""
+"""Burns: thrust at a node for a limited time, and the propellant that it uses."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ G0 = 9.80665
 
 @dataclass(frozen=True)
 class Burn:
-    """A constant thrust at a node from one time on for some time.
+    """A constant thrust at a node, from a start time for a duration.
 
-    body, node : where the thruster is; the node None is the body frame.
-    thrust : (3,), N, in the axes of the node, which turn with the deforming body.
+    body, node : the place of the thruster; the node None is the body frame.
+    thrust : (3,), N, in the axes of the node, which rotate with the deforming body.
     start, duration : s.
     isp : specific impulse, s; the mass flow is |thrust| / (isp g0).
-    tank : the rigid body that loses this mass; None: the mass of the system stays.  All parts of the tank lose mass in
-        proportion, so that its centre of mass stays where it is in the body, and its inertia shrinks with the mass.  The system has
-        the mass before all burns, also in a run that starts after some of them.
+    tank : the rigid body that loses this mass.  None: the mass of the system is constant.  All parts of the tank lose
+        mass in proportion, so its centre of mass stays fixed in the body, and its inertia decreases with the mass.  The
+        system has the mass before all burns, even in a run that starts after some of them.
     """
 
     body: str
@@ -50,7 +50,7 @@ class Burn:
 
     @property
     def end(self) -> float:
-        """The time at which it ends, s."""
+        """The time at which the burn ends, s."""
         return self.start + self.duration
 
     @property
@@ -59,7 +59,7 @@ class Burn:
         return 0.0 if self.isp is None else float(np.linalg.norm(self.thrust)) / (self.isp * G0)
 
     def used(self, t: Array) -> Array:
-        """The propellant that it has used up to times, kg."""
+        """Return the propellant used up to the given times, kg."""
         return self.flow * (np.clip(t, self.start, self.end) - self.start)
 
 
@@ -69,7 +69,7 @@ def tanks_of(burns: Sequence[Burn]) -> tuple[str, ...]:
 
 
 def check_tanks(system: System, burns: Sequence[Burn]) -> None:
-    """Refuse tanks that are not rigid bodies, and burns that take more than there is."""
+    """Reject tanks that are not rigid bodies, and burns that use more than there is."""
     for tank in tanks_of(burns):
         system.number(tank, "burns: tank")
         body = system.bodies[tank]

@@ -22,17 +22,17 @@ from limber.orbit.reference import reference
 from limber.orbit.track import Motion, Track, centre_of_mass, node_motion
 
 GRAVITIES = ("point", "j2")
-#: The poles of a planet are below its equatorial radius by this part of it at most; those of the Earth are by 0.3 %, of Saturn by 10 %.
+#: The largest polar flattening of a planet; that of the Earth is 0.3 %, that of Saturn 10 %.
 FLAT = 0.1
 
 
 class OrbitalFrame(NamedTuple):
     """The orbital frame of the reference orbit, at one time or at n times.
 
-    Its x axis points away from the planet, its z axis along the angular momentum, and y completes them: in a circular orbit
-    it points along the velocity.
+    Its x axis points away from the planet, its z axis along the angular momentum, and y completes them; in a circular
+    orbit y points along the velocity.
 
-    R : (3, 3) or (n, 3, 3), its axes in inertial ones; it turns orbital components into those of the world.
+    R : (3, 3) or (n, 3, 3), its axes in inertial ones; it transforms orbital components into world components.
     position, velocity : of its origin from the centre of the planet, inertial axes.
     angular_velocity : of the frame, in its own axes.
     """
@@ -45,17 +45,18 @@ class OrbitalFrame(NamedTuple):
 
 @dataclass(frozen=True)
 class Environment:
-    """What acts on a free-flying system in orbit.
+    """The environment of a free-flying system in orbit.
 
-    The world frame of a simulation in this environment has the inertial axes of the orbit, z along the axis of the planet, and
-    its origin falls along the reference orbit under the same gravity.  So q and v of a Free base are its place, attitude and
-    speeds in a frame that does not turn and moves with the orbit: positions are metres, not thousands of kilometres.  A system
-    may be as far from the reference as it likes: no term is linearized in that distance.
+    The world frame of a simulation in this environment has the inertial axes of the orbit, with z along the axis of the
+    planet.  Its origin falls along the reference orbit under the same gravity.  So q and v of a Free base are its
+    position, attitude and speeds in a frame that moves with the orbit without rotating: positions are metres, not
+    thousands of kilometres.  A system may be at any distance from the reference: no term is linearized in that
+    distance.
 
     Parameters
     ----------
     orbit : the reference orbit, `lb.orbit.circular(...)`, `elements(...)` or `state(...)`.
-    gravity : "point" for that of a point mass, "j2" with the second zonal harmonic.
+    gravity : "point" for that of a point mass, "j2" to include the second zonal harmonic.
     drag : `lb.orbit.Drag(faces)`, or None.
     burns : one or several `lb.orbit.Burn(...)`.
     """
@@ -87,7 +88,7 @@ class Environment:
         return ", ".join(parts)
 
     def bind(self, system: System, start: float, end: float) -> Field:
-        """The forces on a system between two times, for compiled code."""
+        """Return the forces on a system between two times, for compiled code."""
         self.check(system)
         field = Field(system, self.orbit, self.gravity, self.drag, self.burns, start, end)
         if field.lowest < -FLAT * self.orbit.planet.radius:
@@ -100,14 +101,14 @@ class Environment:
         return field
 
     def forces(self, system: System, t: float, q: ArrayLike, v: ArrayLike) -> Array:
-        """The generalized forces (nv,) of the environment on a system at one time and state."""
+        """Return the generalized forces (nv,) of the environment on a system at one time and state."""
         check_system(system)
         t = number("t", t)
         q, v = array("q", q, (system.nq,)), array("v", v, (system.nv,))
         return self.bind(system, t, t + 1.0).at(t, q, v)
 
     def check(self, system: System) -> None:
-        """Refuse a system that the world holds, or that has a gravity of its own, and tanks that do not fit the burns."""
+        """Reject a system that is held by the world or has gravity of its own, and tanks that do not fit the burns."""
         check_system(system)
         check_tanks(system, self.burns)
         if np.any(system.gravity):
@@ -124,7 +125,7 @@ class Environment:
         refuse_held(system)
 
     def frame(self, t: ArrayLike) -> OrbitalFrame:
-        """The orbital frame of the reference orbit at a time, or at times (n,)."""
+        """Return the orbital frame of the reference orbit at a time, or at times (n,)."""
         times = np.atleast_1d(array("t", t, () if np.ndim(t) == 0 else ("n",)))
         r, v, a = reference(self.orbit, self.gravity).at(times)
         far = np.linalg.norm(r, axis=1, keepdims=True)
@@ -132,7 +133,7 @@ class Environment:
         size = np.linalg.norm(h, axis=1, keepdims=True)
         x, z = r / far, h / size
         R = np.stack([x, np.cross(z, x), z], axis=2)
-        # What pulls out of the plane turns it about x.
+        # A force out of the plane rotates the plane about x.
         turn = (
             far * np.sum(a * z, axis=1, keepdims=True) / size,
             np.zeros((len(r), 1)),
@@ -154,14 +155,14 @@ class Environment:
         v: ArrayLike | None = None,
         t: float = 0.0,
     ) -> tuple[Array, Array]:
-        """The state q, v of a system whose base has a given place and motion in the orbital frame.
+        """Return the state q, v of a system whose base has a given position and motion in the orbital frame.
 
         Parameters
         ----------
         body : the base, attached to the world by a Free joint; None if there is only one.
-        position, velocity : of the frame of its joint in the orbital frame (`OrbitalFrame`), and its rate there, m and m/s.  It is
-            the frame that starts here, not the centre of mass.
-        attitude : (3, 3), the columns are the axes of that frame in orbital ones; None: along them.
+        position, velocity : position of its joint frame in the orbital frame (`OrbitalFrame`), and its rate there, m
+            and m/s.  This places the frame, not the centre of mass.
+        attitude : (3, 3), the columns are the axes of that frame in orbital axes.  None: parallel to them.
         rate : angular velocity relative to the orbital frame, in orbital axes, rad/s.
         q, v : the other coordinates and speeds; by default the neutral configuration at rest.
         t : the time.
@@ -198,7 +199,10 @@ class Environment:
     def track(
         self, result: Motion, body: str | None = None, node: str | int | None = None
     ) -> Track:
-        """The motion about the planet of a `Result` in this environment: of the centre of mass, or of a node of a body."""
+        """Return the motion of the centre of mass, or of a node of a body, about the planet.
+
+        result : a `Result` in this environment.
+        """
         if not hasattr(result, "parts"):
             raise ArgumentTypeError(
                 f"result must be one Result of lb.simulate, got {shown(result)}. Those of a batch are in its `results`."

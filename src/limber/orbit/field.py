@@ -1,4 +1,4 @@
-"""The forces of an environment on one system, as the engine takes them."""
+"""The forces of an environment on one system, in the form of the engine."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _FORCES = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_double, ctypes.c_void
 class Field:
     """The forces of an environment on a system from a time `start` on; times in the record count from that time.
 
-    address : of the compiled function (`integrators.environment.forces`).
+    address : address of the compiled function (`integrators.environment.forces`).
     record : what it reads, see `integrators.context`.
     breaks : times at which the forces jump.
     """
@@ -93,13 +93,13 @@ class Field:
         return self._elsewhere[system]
 
     def falling(self, t: float, place: Array) -> Array:
-        """The acceleration (3,) with which a point falls freely at a place (3,) of the world, at a time of the simulation."""
+        """The free-fall acceleration (3,) at a position (3,) in the world, at a time of the simulation."""
         orbit, kind = self._given[:2]
         s, _, g = reference(orbit, kind).at(np.array([t]))
         return gravity(orbit.planet.mu, orbit.planet.oblateness(kind), s[0] + place) - g[0]
 
     def refuse_held(self, system: System, by: str) -> None:
-        """Refuse a system that something has closed to the world; see the function of this name."""
+        """Reject a system that is closed to the world; see the function of this name."""
         refuse_held(system, by)
 
     def at(self, t: float, q: Array, v: Array) -> Array:
@@ -118,7 +118,7 @@ class Field:
 
 
 def refuse_held(system: System, by: str = "environment") -> None:
-    """Refuse closures that hold a system to the world; `by` is what made them, for the message."""
+    """Reject closures that hold a system to the world; `by` is what made them, for the message."""
     for name, closure in system.closures.items():
         if isinstance(closure, Closure) and "world" in (closure.a.body, closure.b.body):
             raise ArgumentValueError(

@@ -1,4 +1,4 @@
-"""Orbits: the state of the reference point, as a state vector, as elements or as a circle."""
+"""Orbits: the state of the reference point, given as a state vector, by elements or as a circle."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from limber.orbit.planet import EARTH, Planet
 
 @dataclass(frozen=True)
 class Orbit:
-    """An orbit by the state of its point at one time; made by `circular`, `elements` or `state`.
+    """An orbit, given by the state of its point at one time; `circular`, `elements` or `state` makes it.
 
     position, velocity : inertial axes, from the centre of the planet, m and m/s.
-    epoch : the time of the simulation at which the point is there, s.
+    epoch : the simulation time at which the point has this state, s.
     """
 
     position: tuple[float, float, float]
@@ -43,17 +43,17 @@ class Orbit:
 
     @property
     def period(self) -> float:
-        """The period of the two-body orbit, s; infinite for one that does not close."""
+        """The period of the two-body orbit, s; infinite for an open orbit."""
         a = float(self.osculating.semi_major)
         return 2.0 * np.pi * np.sqrt(a**3 / self.planet.mu) if a > 0.0 else np.inf
 
 
 @dataclass(frozen=True)
 class Elements:
-    """Osculating elements, numbers or arrays; angles in rad, in (-pi, pi] but for the inclination.
+    """Osculating elements, numbers or arrays; angles in rad, in (-pi, pi] except for the inclination.
 
-    argument is that of perigee, from the node; anomaly is the true one, from perigee.  In a circular orbit perigee is taken
-    at the node, and in an equatorial one the node is taken on the x axis.
+    `argument` is the argument of perigee, from the node; `anomaly` is the true anomaly, from perigee.  For a circular
+    orbit perigee is taken at the node, and for an equatorial one the node is taken on the x axis.
     """
 
     semi_major: Array
@@ -72,7 +72,10 @@ class Elements:
 def state(
     position: ArrayLike, velocity: ArrayLike, *, planet: Planet = EARTH, epoch: float = 0.0
 ) -> Orbit:
-    """The orbit through a position (3,) in m, with a velocity (3,) in m/s: inertial axes, z the axis of the planet."""
+    """The orbit through a position (3,) in m with a velocity (3,) in m/s.
+
+    Both are in inertial axes, with z along the axis of the planet.
+    """
     return Orbit(position, velocity, planet, epoch)  # type: ignore[arg-type]
 
 
@@ -85,7 +88,10 @@ def circular(
     planet: Planet = EARTH,
     epoch: float = 0.0,
 ) -> Orbit:
-    """A circular orbit: altitude in m above the equator, angles in rad, `latitude` the angle from the ascending node."""
+    """A circular orbit: altitude in m above the equatorial radius, angles in rad.
+
+    `latitude` is the angle from the ascending node.
+    """
     _check_planet(planet)
     height = number("altitude", altitude, above=-planet.radius)
     return elements(
@@ -110,11 +116,11 @@ def elements(
     planet: Planet = EARTH,
     epoch: float = 0.0,
 ) -> Orbit:
-    """An orbit by its elements: semi-major axis in m, angles in rad.
+    """An orbit given by its elements: semi-major axis in m, angles in rad.
 
     Parameters
     ----------
-    semi_major : negative for a hyperbola, whose eccentricity is beyond 1.
+    semi_major : semi-major axis; negative for a hyperbola, whose eccentricity is above 1.
     inclination : between the orbit and the equator.
     node : from the x axis to the ascending node, along the equator.
     argument : from the node to perigee, along the orbit.
@@ -139,7 +145,7 @@ def elements(
 
 
 def _check_planet(planet: object) -> None:
-    """Refuse what is not a planet."""
+    """Reject anything that is not a planet."""
     if not isinstance(planet, Planet):
         raise ArgumentTypeError(
             f"planet must be a lb.orbit.Planet, such as lb.orbit.EARTH, got {shown(planet)}."

@@ -1,4 +1,4 @@
-"""The planet that a system flies around."""
+"""The planet that a system orbits."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ class Planet:
 
     mu : gravitational parameter, m^3/s^2.
     radius : equatorial radius, m; altitudes are above it.
-    J2 : second zonal harmonic, which belongs to `radius`.
-    spin : rate of rotation about the axis, rad/s; the atmosphere turns with it.
+    J2 : second zonal harmonic, with `radius` as its reference radius.
+    spin : rate of rotation about the axis, rad/s; the atmosphere rotates with it.
     """
 
     mu: float

@@ -1,4 +1,4 @@
-"""The reference orbit over time: the motion of the point that the world frame is fixed to."""
+"""The reference orbit over time: the motion of the point to which the world frame is fixed."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def gravity(mu: float, oblate: float, r: Array) -> Array:
 
 
 class Way:
-    """The reference orbit from its epoch on in one direction of time, as far as it was needed until now.
+    """The reference orbit from its epoch on in one direction of time, as far as it has been needed.
 
-    Its steps do not depend on how far that is, so that states at the same time are always the same.
+    Its steps do not depend on how far that is, so states at the same time are always the same.
     """
 
     def __init__(self, mu: float, oblate: float, epoch: float, y: Array, direction: float):
@@ -57,14 +57,14 @@ class Way:
         self._whole: Any = None
 
     def rate(self, state: Array) -> float:
-        """About how fast the orbit turns or falls at a state, rad/s."""
+        """An estimate of how fast the orbit turns or falls at a state, rad/s."""
         x, y, z, u, v, w = state.tolist()
         r2 = x * x + y * y + z * z
         h = math.hypot(y * w - z * v, z * u - x * w, x * v - y * u)
         return max(h / r2, math.sqrt(self._mu / r2**1.5))
 
     def until(self, t: float) -> Any:
-        """The solution, which goes to the time t at least."""
+        """The solution up to the time t at least."""
         epoch, solver = self._times[0], self._solver
         with _extending:
             while not self._parts or abs(self._times[-1] - epoch) < abs(t - epoch):
@@ -83,7 +83,7 @@ class Way:
             return self._whole
 
     def fastest(self, start: float, end: float) -> float:
-        """The largest rate between two times of this way, rad/s; `until` must have gone as far."""
+        """The largest rate between two times, rad/s; `until` must have reached them."""
         times = np.abs(np.array(self._times) - self._times[0])
         near, far = sorted(abs(t - self._times[0]) for t in (start, end))
         # with a step more on both sides, as the largest rate may be between two steps
@@ -123,7 +123,7 @@ class Reference:
         return y[:, :3], y[:, 3:], gravity(self._mu, self._oblate, y[:, :3])
 
     def pieces(self, start: float, end: float) -> tuple[Array, float]:
-        """The orbit in pieces of polynomials over times from `start` on, as the engine has it, and the length of a piece."""
+        """The orbit in pieces of polynomials over times from `start` on, for the engine, and their length."""
         self.at(np.array([start, end]))  # the orbit is known over the run from here on
         rates = []
         if end >= self._epoch:
@@ -152,7 +152,7 @@ class Reference:
         return np.ascontiguousarray(np.stack(parts, axis=-1).reshape(count, PIECE)), length
 
     def _refuse_far(self, t: float) -> None:
-        """Refuse times that are so far from the epoch that the orbit would be followed for hours."""
+        """Reject times so far from the epoch that computing the orbit would take hours."""
         revolutions = abs(t - self._epoch) / self._period
         if revolutions > MOST_REVOLUTIONS:
             raise ArgumentValueError(
@@ -164,5 +164,5 @@ class Reference:
 
 @lru_cache(maxsize=16)
 def reference(orbit: Orbit, gravity: str) -> Reference:
-    """The reference orbit; all that asks for it shares what was computed before."""
+    """The reference orbit; all users share what has been computed."""
     return Reference(orbit, gravity)

@@ -1,19 +1,20 @@
 """Slosh of propellant in an upright cylindrical tank, as a pendulum or as a mass on springs.
 
-Liquid of depth h in a cylinder of radius R, under an acceleration g along its axis, sloshes from side to side in its first mode
-with
+Liquid of depth h in a cylinder of radius R, under an acceleration g along its axis, sloshes from side to side in its
+first mode with
 
     omega^2 = (g x / R) tanh(x h / R),          x = 1.8412, the first zero of J1'.
 
-The forces and moments of that motion on the tank are those of a mass m1 on a pendulum of length L, whose bob rests at H above the
-centre of mass of the liquid (Abramson, The Dynamic Behavior of Liquids in Moving Containers, NASA SP-106, chapter 6; Dodge, The New
-Dynamic Behavior of Liquids in Moving Containers, Southwest Research Institute 2000, table 3.1):
+The forces and moments of that motion on the tank are those of a mass m1 on a pendulum of length L, whose bob rests at H
+above the centre of mass of the liquid (Abramson, The Dynamic Behavior of Liquids in Moving Containers, NASA SP-106,
+chapter 6; Dodge, The New Dynamic Behavior of Liquids in Moving Containers, Southwest Research Institute 2000, table
+3.1):
 
     m1 / m = 2 R tanh(x h / R) / (x h (x^2 - 1)),       L = R / (x tanh(x h / R)),      H = h / 2 - (2 R / x) tanh(x h / (2 R)).
 
-A mass on springs with stiffness m1 omega^2 at the height H does the same for one acceleration.  The rest of the liquid is fixed in
-the tank, where the common centre of mass stays where it was.  Higher modes are left out: the mass of the second is 3 % of m1 in a
-deep tank.  The inertia of the fixed part is that of a solid cylinder of its mass.
+A mass on springs with stiffness m1 omega^2 at the height H is equivalent for one acceleration.  The rest of the liquid
+is fixed in the tank, placed so that the common centre of mass is unchanged.  Higher modes are neglected: the mass of
+the second is 3 % of m1 in a deep tank.  The inertia of the fixed part is that of a solid cylinder of its mass.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from limber.checks import number, shown
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.joints import CompoundJoint, Fixed, Prismatic, Universal
 
-#: The first zero of the slope of the Bessel function J1.
+#: The first zero of the derivative of the Bessel function J1.
 ZERO = 1.8411837813406593
 
 
@@ -57,7 +58,7 @@ class Slosh:
 
     @property
     def fixed_mass(self) -> float:
-        """The mass that stays, kg."""
+        """The mass that does not slosh, kg."""
         return self.mass - self.moving_mass
 
     @property
@@ -67,18 +68,18 @@ class Slosh:
 
     @property
     def moving_height(self) -> float:
-        """Where the moving mass rests, above the centre of mass of the liquid, m."""
+        """The height of the moving mass at rest above the centre of mass of the liquid, m."""
         return self.depth / 2.0 - 2.0 * self.radius / ZERO * float(
             np.tanh(ZERO * self.depth / (2.0 * self.radius))
         )
 
     @property
     def fixed_height(self) -> float:
-        """Where the centre of mass of the fixed part is, above that of the liquid, m."""
+        """The height of the centre of mass of the fixed part above that of the liquid, m."""
         return -self.moving_mass * self.moving_height / self.fixed_mass
 
     def frequency(self, acceleration: float) -> float:
-        """The slosh frequency under an acceleration along the axis, m/s^2, in rad/s."""
+        """The slosh frequency, rad/s, under an acceleration along the axis, m/s^2."""
         return float(np.sqrt(number("acceleration", acceleration, minimum=0.0) / self.length))
 
     def attach(
@@ -94,18 +95,18 @@ class Slosh:
         damping: float = 0.0,
         kind: str = "pendulum",
     ) -> tuple[str, str]:
-        """Attach the liquid to an assembly as two bodies; returns their names, `name` and "`name` slosh".
+        """Attach the liquid to an assembly as two bodies, and return their names, `name` and "`name` slosh".
 
-        The first is the fixed part, which burns may use up, the second the moving one.
+        The first body is the fixed part, which burns may use up; the second is the moving part.
 
         Parameters
         ----------
-        to, at, offset, rotation : where the centre of the bottom of the tank is, as in `Assembly.attach`; the z axis there points up the
-            tank, along the acceleration.
-        acceleration : that the stiffness of the springs, and the damping, are for, m/s^2.
-        damping : as a part of the critical one at this acceleration.
-        kind : "pendulum", whose restoring force comes from whatever acceleration there is; or "springs", whose stiffness is right for
-            `acceleration` alone.
+        to, at, offset, rotation : the place of the centre of the bottom of the tank, as in `Assembly.attach`; the z
+            axis there points up the tank, along the acceleration.
+        acceleration : the acceleration for which the spring stiffness and the damping hold, m/s^2.
+        damping : damping ratio at this acceleration.
+        kind : "pendulum", whose restoring force comes from the actual acceleration; or "springs", whose stiffness is
+            correct only for `acceleration`.
         """
         part = number("damping", damping, minimum=0.0)
         if not isinstance(kind, str) or kind not in ("pendulum", "springs"):

@@ -1,4 +1,4 @@
-"""Where a system flew: the motion of its centre of mass, or of a node, about the planet."""
+"""The motion of a system about the planet: that of its centre of mass, or of a node."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from limber.short_repr import short_repr
 
 
 class Motion(Protocol):
-    """What is needed of a `Result`: its times, its states, and the systems that they belong to."""
+    """The part of a `Result` that is needed: its times, its states, and the systems to which they belong."""
 
     t: Array
     q: Array
@@ -50,7 +50,7 @@ class Track:
 
     @property
     def altitude(self) -> Array:
-        """The distance from the centre less the radius of the planet, (n,), m."""
+        """The distance from the centre minus the radius of the planet, (n,), m."""
         return np.linalg.norm(self.position, axis=1) - self.planet.radius
 
 
@@ -61,7 +61,7 @@ def centre_of_mass(motion: Motion) -> tuple[Array, Array]:
         q, v = motion.q[rows], motion.v[rows]
         mass = sum(body.mass for body in s.bodies.values())
         weightless = dynamics.potential_energy(s, q)
-        for i, pull in enumerate(np.eye(3)):  # the energy in a field of 1 m/s^2 tells the height
+        for i, pull in enumerate(np.eye(3)):  # the energy in a field of 1 m/s^2 gives the height
             pulled = dynamics.potential_energy(s.with_parameters({"gravity": -pull}), q)
             place[rows, i] = (pulled - weightless) / mass
         speed[rows] = dynamics.momentum(s, q, v)[:, 3:] / mass

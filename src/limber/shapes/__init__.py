@@ -1,4 +1,4 @@
-"""Shapes that pictures show of bodies: boxes, cylinders, meshes, tubes along beams.  The dynamics does not know them."""
+"""Shapes of bodies for pictures: boxes, cylinders, meshes, tubes along beams.  They do not affect the dynamics."""
 
 from limber.shapes.mesh_file import Mesh
 from limber.shapes.shape import Shape

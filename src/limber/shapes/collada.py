@@ -1,7 +1,7 @@
-"""The triangles of COLLADA files (.dae), which many robots are drawn by: geometry and its places in the scene.
+"""The triangles of COLLADA files (.dae), which many robots use: geometry and its places in the scene.
 
-Lengths are in the unit that the file says.  Colours, and the direction that the file calls up, are left out, as RViz does for
-robots.
+Lengths are in the unit stated in the file.  Colours, and the direction that the file calls up, are ignored, as in RViz
+for robots.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Meshes of triangles from files: STL, OBJ, COLLADA, and others if trimesh is there."""
+"""Triangle meshes from files: STL, OBJ, COLLADA, and others if trimesh is installed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from limber.errors import ArgumentTypeError, ArgumentValueError, FileError
 from limber.shapes.collada import read_collada
 from limber.shapes.shape import Shape, Triangles
 
-#: Files larger than this are refused, bytes.
+#: Files larger than this are rejected, bytes.
 LARGEST = 200 * 2**20
 
 
@@ -25,10 +25,9 @@ LARGEST = 200 * 2**20
 class Mesh(Shape):
     """A surface of triangles from a file: STL, OBJ or COLLADA (.dae).
 
-    file : the path of a file that is there.  It is read when the first picture is made.  A file of another kind, such as
-        glTF, is read by trimesh where that is installed.  Pictures leave out a file that cannot be read, with a
-        warning.
-    scale : the unit of the file in metres, or a factor for each axis: 0.001 for millimetres.
+    file : the path of an existing file.  It is read when the first picture is made.  trimesh, if installed, reads other
+        formats, such as glTF.  Pictures leave out a file that cannot be read, with a warning.
+    scale : the unit of the file in metres, such as 0.001 for millimetres, or a factor for each axis.
     """
 
     kind: ClassVar[str] = "mesh"
@@ -58,7 +57,7 @@ class Mesh(Shape):
 
 
 def read_mesh(path: Path) -> Triangles:
-    """The triangles of a file, points that coincide joined."""
+    """Read the triangles of a file, with coincident points merged."""
     try:
         if not path.is_file():
             raise FileError(f"{path}: there is no such file.", str(path))
@@ -82,7 +81,7 @@ def read_mesh(path: Path) -> Triangles:
 
 
 def joined(points: Array, faces: np.ndarray) -> Triangles:
-    """The same triangles with one point for all at one place, and without those that are no more than a line."""
+    """The same triangles with coincident points merged, and without degenerate triangles."""
     size = float(np.ptp(points, axis=0).max()) or 1.0
     rounded = np.round((points - points.min(axis=0)) / (1e-7 * size)).astype(np.int64)
     _, first, which = np.unique(rounded, axis=0, return_index=True, return_inverse=True)

@@ -18,7 +18,7 @@ from limber.frozen import read_only
 #: Points (p, 3) and triangles (t, 3) between them, by their numbers.
 Triangles = tuple[Array, np.ndarray]
 
-#: Names of colours besides #rrggbb.
+#: Names of colours that are accepted in addition to #rrggbb.
 NAMED = {
     "white": "#ffffff",
     "black": "#000000",
@@ -37,18 +37,18 @@ NAMED = {
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Shape(ABC):
-    """The base of all shapes.
+    """The base class of all shapes.
 
     Parameters
     ----------
-    at : the place of its centre in the frame of the body, or of the node, m.
+    at : position of its centre in the frame of the body, or of the node, m.
     rotation : 3 x 3; the columns are its axes in that frame.
-    node : a node of a flexible body that carries it: the shape moves and turns with the node as one piece.  By default a
-        shape bends with its body.
-    colour : "#rrggbb", (r, g, b) from 0 to 1, or one of a few names; the colour of the body unless given.
+    node : a node of a flexible body that carries the shape: it moves and rotates with the node as one piece.  By
+        default a shape bends with its body.
+    colour : "#rrggbb", (r, g, b) from 0 to 1, or one of a few names; by default the colour of the body.
     """
 
-    #: what it is called in files
+    #: its name in files
     kind: ClassVar[str]
 
     at: Any = field(default=(0.0, 0.0, 0.0))
@@ -75,15 +75,15 @@ class Shape(ABC):
         """Check and keep the sizes."""
 
     def placed(self, points: Array) -> Array:
-        """Points of the shape's own frame in the frame of its body or node."""
+        """Transform points from the frame of the shape to that of its body or node."""
         return points @ self.rotation.T + self.at
 
     @abstractmethod
     def triangles(self) -> Triangles:
-        """Its surface in the frame of its body or node."""
+        """Return the surface in the frame of the body or node."""
 
     def sizes(self) -> dict[str, Any]:
-        """What it was made of besides place and colour, by the names of the arguments."""
+        """The arguments of the shape other than place and colour, by name."""
         common = {f.name for f in fields(Shape)}
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in common}
 

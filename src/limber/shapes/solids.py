@@ -26,7 +26,10 @@ def lengths(name: str, value: ArrayLike) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Box(Shape):
-    """A box.  size: its edges along x, y and z, m."""
+    """A box.
+
+    size : its edges along x, y and z, m.
+    """
 
     kind: ClassVar[str] = "box"
     size: Any
@@ -35,7 +38,7 @@ class Box(Shape):
         object.__setattr__(self, "size", lengths("size", self.size))
 
     def triangles(self) -> Triangles:
-        """Its six sides."""
+        """Return the six sides."""
         corners = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]) / 2.0
         sides = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
         faces = [t for a, b, c, d in sides for t in ((a, b, c), (a, c, d))]
@@ -44,7 +47,10 @@ class Box(Shape):
 
 @dataclass(frozen=True, eq=False)
 class Ellipsoid(Shape):
-    """An ellipsoid.  radii: along x, y and z, m."""
+    """An ellipsoid.
+
+    radii : along x, y and z, m.
+    """
 
     kind: ClassVar[str] = "ellipsoid"
     radii: Any
@@ -53,14 +59,14 @@ class Ellipsoid(Shape):
         object.__setattr__(self, "radii", lengths("radii", self.radii))
 
     def triangles(self) -> Triangles:
-        """A ball of triangles."""
+        """Return a ball of triangles."""
         points, faces = ball()
         return self.placed(points * self.radii), faces
 
 
 @dataclass(frozen=True, eq=False)
 class Sphere(Shape):
-    """A sphere of that radius, m."""
+    """A sphere of the given radius, m."""
 
     kind: ClassVar[str] = "sphere"
     radius: float
@@ -69,7 +75,7 @@ class Sphere(Shape):
         object.__setattr__(self, "radius", number("radius", self.radius, above=0.0))
 
     def triangles(self) -> Triangles:
-        """A ball of triangles."""
+        """Return a ball of triangles."""
         points, faces = ball()
         return self.placed(points * self.radius), faces
 
@@ -87,19 +93,22 @@ class _Round(Shape):
 
     @classmethod
     def between(cls, start: ArrayLike, end: ArrayLike, radius: float, **more: Any) -> Self:
-        """The solid whose length is that from one point of the body to another; `more` are node and colour."""
+        """Make the solid whose length is the distance between two points of the body; `more` are node and colour."""
         length, at, rotation = between(start, end)
         return cls(radius, length, at=at, rotation=rotation, **more)
 
 
 @dataclass(frozen=True, eq=False)
 class Cylinder(_Round):
-    """A cylinder along z.  radius, length: m; its centre is half way."""
+    """A cylinder along z, with its centre halfway along its length.
+
+    radius, length : m.
+    """
 
     kind: ClassVar[str] = "cylinder"
 
     def triangles(self) -> Triangles:
-        """Its mantle and its two ends."""
+        """Return the lateral surface and the two ends."""
         half = 0.5 * self.length
         points, faces = turned([(self.radius, -half), (self.radius, half)])
         return self.placed(points), faces
@@ -107,12 +116,15 @@ class Cylinder(_Round):
 
 @dataclass(frozen=True, eq=False)
 class Capsule(_Round):
-    """A cylinder along z between two half spheres.  length: of the cylinder alone, m."""
+    """A cylinder along z between two hemispheres.
+
+    radius, length : m; the length is that of the cylinder alone.
+    """
 
     kind: ClassVar[str] = "capsule"
 
     def triangles(self) -> Triangles:
-        """Rings from one pole to the other."""
+        """Return rings from one pole to the other."""
         angles = 0.5 * np.pi * np.arange(1, RINGS + 1) / RINGS
         r, z = self.radius * np.sin(angles), self.radius * np.cos(angles)
         half = 0.5 * self.length

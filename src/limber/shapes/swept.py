@@ -18,10 +18,10 @@ SIDES = 12
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Swept(Shape):
-    """A cross section that is moved along the line of a flexible body, from its first to its last node.
+    """A cross section that is swept along the line of a flexible body, from its first to its last node.
 
-    `at` shifts it and `rotation` turns it, in the frame of the body; the section lies across the line, with its first axis
-    along the y axis of the body (along z for a line that follows y).
+    `at` shifts it and `rotation` rotates it, in the frame of the body.  The section is perpendicular to the line, with
+    its first axis along the y axis of the body (along z for a line along y).
     """
 
     @abstractmethod
@@ -29,8 +29,10 @@ class Swept(Shape):
         """(k, 2): the corners of the section, in order."""
 
     def along(self, stations: Array) -> Triangles:
-        """The surface along stations (n, 3) on a straight line: the first points are the section at the first station,
-        and so on."""
+        """Return the surface along stations (n, 3) on a straight line.
+
+        The first points are the section at the first station, and so on.
+        """
         direction = stations[-1] - stations[0]
         direction /= np.linalg.norm(direction)
         y = np.eye(3)[2 if abs(direction[1]) > 0.9 else 1]
@@ -52,13 +54,16 @@ class Swept(Shape):
         return points, np.concatenate(faces)
 
     def triangles(self) -> Triangles:
-        """Refused: there is no surface without a body."""
+        """Raise an error: there is no surface without a body."""
         raise ArgumentValueError(f"a {self.kind} has a surface only along a body.")
 
 
 @dataclass(frozen=True, eq=False)
 class Tube(Swept):
-    """A tube along a beam.  radius: m."""
+    """A tube along a beam.
+
+    radius : m.
+    """
 
     kind: ClassVar[str] = "tube"
     radius: float
@@ -74,7 +79,10 @@ class Tube(Swept):
 
 @dataclass(frozen=True, eq=False)
 class Panel(Swept):
-    """A panel along a beam, such as a solar panel.  width: along the y axis of the body; thickness: across it, m."""
+    """A panel along a beam, such as a solar panel.
+
+    width, thickness : along the y axis of the body, and perpendicular to the panel, m.
+    """
 
     kind: ClassVar[str] = "panel"
     width: float

@@ -1,4 +1,4 @@
-"""What the actions of events do to a run: they change its state or its topology, or ask it to stop."""
+"""The actions of events in a run: they change its state or its topology, or stop it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from limber.simulation.topology import carried_out, changes_of, energy_of, refus
 
 
 def act(run: Run, event: Event) -> bool:
-    """Carry out the action of an event; returns whether it asks to stop the run."""
+    """Carry out the action of an event; return whether it requests the end of the run."""
     if event.action is None:
         return False
     what = f"the action of event {event.name!r}"
@@ -38,7 +38,7 @@ def act(run: Run, event: Event) -> bool:
 
 
 def _answer(run: Run, event: Event, what: str) -> Any:
-    """What the function of an action returns."""
+    """The return value of the function of an action."""
     s, y = run.system, run.state
     q, v = y[: s.nq].copy(), y[s.nq :].copy()
     q.flags.writeable = v.flags.writeable = False
@@ -53,7 +53,7 @@ def _answer(run: Run, event: Event, what: str) -> Any:
 
 
 def _change_state(run: Run, answer: Any, what: str) -> None:
-    """Go on from the state (q, v) that an action returns."""
+    """Continue from the state (q, v) that an action returns."""
     s, y = run.system, run.state
     if not isinstance(answer, (tuple, list)) or len(answer) != 2:
         raise ArgumentTypeError(

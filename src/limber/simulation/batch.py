@@ -1,8 +1,8 @@
-"""Batches: many simulations of one system at once, from other states, with other torques and parameters.
+"""Batches: many simulations of one system at once, with different states, torques and parameters.
 
-Cases run in threads, one for each core: compiled integrators hold no lock of Python.  Torques, wrenches, motions and
-events in Python do, so that cases with such functions share one core; compiled functions and tables do not.  Fixed steps
-of generated code take all cases at once (`lanes`).
+Cases run in threads, one for each core, because compiled integrators do not hold Python's lock.  Torques, wrenches,
+motions and events in Python do, so cases with such functions share one core; compiled functions and tables do not.
+With fixed steps and generated code all cases are stepped at once (`lanes`).
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def _in_lanes(
 
 
 def _plain_states(running: RunningBatch, given: Mapping[str, Any]) -> tuple[Array, Array] | None:
-    """The states that cases start from, checked at once; None if they must be checked one by one."""
+    """The initial states of the cases, checked at once; None if they must be checked one by one."""
     system, cases = running.system, running.cases
     if cases.parameters or cases.shared or quaternions(system):
         return None
@@ -144,7 +144,7 @@ def _plain_states(running: RunningBatch, given: Mapping[str, Any]) -> tuple[Arra
 
 
 def _in_threads(run: Callable[[int], None], cases: Sequence[int], bar: CaseProgress) -> None:
-    """Run cases on all cores; after an error or an interruption no further ones are begun."""
+    """Run cases on all cores; after an error or an interruption no further ones are started."""
     waiting = iter(cases)
     with ThreadPoolExecutor(cores()) as pool:
         pending: set[Future] = set()

@@ -16,7 +16,7 @@ from limber.short_repr import short_repr
 from limber.simulation.data_frames import dataset_of_batch
 from limber.simulation.result import Result
 
-#: What a case may come to.
+#: The possible outcomes of a case.
 STATUS = ("finished", "stopped", "failed", "not run")
 
 
@@ -24,12 +24,13 @@ STATUS = ("finished", "stopped", "failed", "not run")
 class BatchResult:
     """Many simulations at common times: t (n,), q (cases, n, nq), v (cases, n, nv), tau (cases, n, nv).
 
-    system : with the numbers that it was built with; those of a case are in `batch[case].system`.
-    status : (cases,): "finished", "stopped" by an event or an interruption (Ctrl-C), "failed", or "not run" after one.
+    system : the system with the numbers that it was built with; `batch[case].system` has those of a case.
+    status : (cases,): "finished", "stopped" by an event or an interruption (Ctrl-C), "failed", or "not run" after an
+        interruption.
     messages : how each case ended, in words.
     parameters : {name: (cases, ...)}, the parameters that were given.
 
-    Rows that a case did not reach are NaN.  `batch[case]` is the `Result` of one case, as far as it came, and a slice or an
+    Rows that a case did not reach are NaN.  `batch[case]` is the `Result` of one case, as far as it ran.  A slice or an
     array of numbers selects cases.
     """
 
@@ -93,13 +94,13 @@ class BatchResult:
 
     @property
     def failures(self) -> dict[int, str]:
-        """The cases that failed, by number, and why."""
+        """The failed cases by number, each with the reason."""
         return {int(i): self.messages[i] for i in np.flatnonzero(self.status == "failed")}
 
     def to_xarray(self) -> Any:
-        """A Dataset with q over (case, time, coordinate), v and tau over (case, time, speed).
+        """Return a Dataset with q over (case, time, coordinate), and v and tau over (case, time, speed).
 
-        Names of coordinates and speeds are those of `Result.names`.  Status, message and parameters are coordinates of
-        the cases; those that are arrays have further dimensions, <name>_0 and so on.
+        The names of coordinates and speeds are those of `Result.names`.  Status, message and parameters are coordinates
+        of the cases; array parameters have additional dimensions, <name>_0 and so on.
         """
         return dataset_of_batch(self)

@@ -21,7 +21,7 @@ from limber.simulation.table import Table
 class Cases:
     """What differs from case to case.
 
-    q0, v0 : (cases, nq), (cases, nv), or None for what all cases share.
+    q0, v0 : (cases, nq), (cases, nv), or None if all cases share it.
     torques : one for each case, or None.
     parameters : values by name, each with one entry for every case, and those that all cases share.
     """
@@ -66,7 +66,7 @@ class Cases:
 def cases_of(
     system: System, q0: ArrayLike | None, v0: ArrayLike | None, torque: Any, parameters: Any
 ) -> Cases | None:
-    """The cases that these arguments of `simulate` stand for; None for a single run."""
+    """The cases described by these arguments of `simulate`; None for a single run."""
     sizes: dict[str, int] = {}
 
     def states(name: str, value: ArrayLike | None, width: int) -> Array | None:
@@ -116,12 +116,12 @@ def _torques(system: System, torque: Any) -> Sequence[Any] | Array | None:
 
 
 def _remembers(torque: Any) -> bool:
-    """Whether a torque may remember what it measured, as controllers do."""
+    """Whether a torque may store what it measured, as controllers do."""
     return any(hasattr(torque, name) for name in ("sample_time", "command", "session"))
 
 
 def _copied(torque: Any) -> Any:
-    """A controller for one case, as it is now."""
+    """A copy of a controller in its present state, for one case."""
     try:
         return copy.deepcopy(torque)
     except Exception as error:

@@ -1,4 +1,4 @@
-"""States that a simulation of a closed system is given: they meet the closures, or are refused."""
+"""Initial states of closed systems, which must satisfy the closures or are rejected."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def closed_state(
     driven: tuple[str, ...] = (),
     following: bool = False,
 ) -> tuple[Array, Array]:
-    """(q, v) on the closures of a system, which must be off by no more than a small error.
+    """(q, v) on the closures of a system, which must be violated by no more than a small error.
 
     what, speeds : the configuration and its speeds in words.
     instead : the names (q, v) of what to give instead.
@@ -89,7 +89,7 @@ def _without_modes(system: System, q: Array, v: Array, driven: tuple[str, ...]) 
 
 
 def apart(system: System, q: Array) -> str:
-    """The closure that q breaks most and by how much, in words; empty if q meets them but for a small error."""
+    """Describe the closure that q violates most, and its violation; empty if q satisfies them up to a small error."""
     if not system.closures:
         return ""
     off = evaluated(system, "violations", (q,))
@@ -102,7 +102,7 @@ def warn_of_redundancy(
 ) -> None:
     """Warn of closures whose rows depend on each other, with the rank and their names, and of too many driven joints.
 
-    Rows are independent if a correction meets random demands on all of them, which takes O(N) to see.
+    Rows are independent if a correction satisfies random demands on all of them, which takes O(N) to check.
     """
     if not system.closures:
         return

@@ -1,4 +1,4 @@
-"""Closures over time: their forces and residuals, also of those that were active in some stages of a run only."""
+"""Closure forces and residuals over time, including closures that were active only in some stages of a run."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def closure_rows(result: Result) -> dict[str, slice]:
 
 
 def forces_of_closures(result: Result, name: str | None) -> Any:
-    """What the closures exert on their ends b: {name: (n, 6)}, or one of them; nan where they are not active."""
+    """The forces of the closures on their ends b: {name: (n, 6)}, or one of them; nan where they are not active."""
     closures = {n: c for system in result.systems for n, c in system.closures.items()}
     if name is not None and name not in closures:
         known = ", ".join(map(repr, closures)) or "none"
@@ -54,7 +54,7 @@ def forces_of_closures(result: Result, name: str | None) -> Any:
 
 
 def residual_of_closures(result: Result) -> tuple[Array, Array]:
-    """By how much the closures are violated, (n, rows) in position and in velocity; nan where they are not active."""
+    """The residuals of the closures, (n, rows) in position and in velocity; nan where they are not active."""
     if not result.changes:
         return constraint_residual(result.system, result.q, result.v)  # type: ignore[return-value]
     columns = result.closure_rows

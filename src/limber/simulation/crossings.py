@@ -33,15 +33,15 @@ Mask = NDArray[np.bool_]
 class Crossings:
     """The sides of event functions: the sign of each since its last crossing, or 0 while it stays at zero.
 
-    At an instant of events, `start` or `arrive` tells which of them happen, by the motion as it came.  `acted` follows
-    each of their actions.  `settle` then sets the sides for the motion after all of them, and tells which further events
-    they cause at the same instant; these are carried out and settled in the same way.
+    At an instant of events, `start` or `arrive` finds which of them occur due to the incoming motion.  `acted` follows
+    each of their actions.  `settle` then sets the sides for the motion after all of them, and finds which further
+    events they cause at the same instant; these are carried out and settled in the same way.
 
     sides : an array that `integrators.event_search` reads.  It holds the sides, then the directions that count, then
         the bands around zero within which a value does not contradict a side.
     rates : (t, y) -> dy/dt.
-    projection : y -> y on the closures; None as long as there are none.  The motion is probed along the closures, so that a
-        function which they hold at zero is seen to stay there.
+    projection : y -> y on the closures; None if there are none.  The motion is probed along the closures, so that a
+        function that they hold at zero is seen to stay there.
     longest : a time that is short for the motion, s; the motion is probed no further ahead.
     """
 
@@ -82,10 +82,11 @@ class Crossings:
         return np.array(self.function(t, y[: self._nq], y[self._nq :]))
 
     def start(self, t: float, y: Array) -> list[int]:
-        """Set the sides at the start of a run, and return the numbers of the events that happen there.
+        """Set the sides at the start of a run, and return the numbers of the events that occur there.
 
-        A side is the sign of the function or, for a function at zero, where the motion goes.  But where the motion goes
-        in the one direction that counts, the event happens now, because its function comes from the other side.
+        A side is the sign of the function or, for a function at zero, the side to which the motion goes.  But if the
+        motion goes in the one direction that counts, the event occurs now, because its function comes from the other
+        side.
         """
         if not self.count:
             return []
@@ -97,13 +98,13 @@ class Crossings:
         return self._happen(now) if now.any() else self.settle()
 
     def arrive(self, found: int | None, t: float, y: Array, resolution: float) -> list[int]:
-        """The numbers of the events that happen at an instant by the motion as it came, before any action.
+        """Return the numbers of the events that occur at an instant due to the incoming motion, before any action.
 
         found : the number of the event whose crossing was found; None at a given time.
         resolution : the error of the time of the crossing, s.
 
         Functions that are at zero to within rounding and the error of the time cross there together.  The slope of such
-        a function tells from which side it comes, unless the function is still leaving the zero of the last instant.
+        a function shows from which side it comes, unless the function is still leaving the zero of the last instant.
         """
         if not self.count:
             return []
@@ -125,13 +126,13 @@ class Crossings:
         return self._happen(now)
 
     def acted(self, number: int | None, t: float, y: Array, reclosed: bool = False) -> None:
-        """Follow the action of an event to the state that it left; the number of an event at a given time is None.
+        """Follow the action of an event to the state after it; the number of an event at a given time is None.
 
-        reclosed : whether it changed the closures, so that the motion goes elsewhere even from the same state.
+        reclosed : whether it changed the closures, so that the motion differs even from the same state.
 
-        An action may move a function off zero, or onto it.  A function so moved takes the side on which it is, or to
-        which it goes.  A function that rests at zero when the closures change takes the side to which it is let go; it has
-        not crossed zero, and its event does not happen.
+        An action may move a function off zero, or onto it.  Such a function takes the side on which it is, or to which
+        it goes.  A function that rests at zero when the closures change takes the side to which it is released; it has
+        not crossed zero, and its event does not occur.
         """
         if not self.count or (np.array_equal(y, self._y) and not reclosed):
             return
@@ -152,11 +153,11 @@ class Crossings:
             self._happening[number] = False
 
     def settle(self) -> list[int]:
-        """Set the sides after all actions of an instant, and return the numbers of the events that these lead to.
+        """Set the sides after all actions of an instant, and return the numbers of the events that result.
 
-        A function at zero takes the side to which the motion goes.  Its event happens if the actions, and not the motion
-        as it came, send it through zero.  A function that rests at zero is taken to come from the side from which its
-        event counts.
+        A function at zero takes the side to which the motion goes.  Its event occurs if the actions, and not the
+        incoming motion, send it through zero.  A function that rests at zero is assumed to come from the side from
+        which its event counts.
         """
         if not self.count:
             return []
@@ -185,7 +186,7 @@ class Crossings:
         return number in self._blurred
 
     def _look(self, t: float, y: Array, resolution: float) -> None:
-        """Take a state as that of the instant."""
+        """Use a state as that of the instant."""
         self._t, self._y, self._resolution = t, y.copy(), resolution
         self._values = self.values(t, y)
         self._rounding = self._rounding_at(t, y, self._values)
@@ -204,11 +205,11 @@ class Crossings:
             )
 
     def _goes_through(self) -> Mask:
-        """Which functions at zero go on to the other side, in a direction that counts."""
+        """Which functions at zero continue to the other side, in a direction that counts."""
         return (self._motion * self.sides < 0.0) & (self.directions * self._motion >= 0.0)
 
     def _happen(self, now: Mask) -> list[int]:
-        """Note the events that happen; returns their numbers."""
+        """Record the events that occur, and return their numbers."""
         self._happening, self._changed = now.copy(), False
         numbers = np.flatnonzero(now).tolist()
         self._left.update(dict.fromkeys(numbers, (0.0, 0.0)))
@@ -246,7 +247,7 @@ class Crossings:
         return self.values(t, y if self.projection is None else self.projection(y))
 
     def _rounding_at(self, t: float, y: Array, values: Array) -> Array:
-        """By how much rounding may change the functions.
+        """How much rounding may change the functions.
 
         It follows from how they change with the elements of the state, and with the last digits of the time.
         """

@@ -1,4 +1,4 @@
-"""How bodies deform over time: displacements of nodes, and the strains that gauges show."""
+"""The deformation of bodies over time: displacements of nodes, and the strains of gauges."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sequences of events that do not end: each action leads back to an event, ever sooner."""
+"""Endless sequences of events, in which each action leads back to an event, ever sooner."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Repetitions:
 
 
 class Crowd:
-    """How often each event has happened in a row with negligible motion in between."""
+    """How often each event has occurred in a row with negligible motion in between."""
 
     def __init__(self, count: int, most: int, part: float):
         self.most, self.part = most, part
@@ -50,19 +50,20 @@ class Crowd:
 
 
 class PileUp:
-    """The times at which the number of times that an event has happened doubled: the 1st, 2nd, 4th, 8th ... of them.
+    """The times at which the count of an event doubled: its 1st, 2nd, 4th, 8th ... occurrence.
 
-    Gaps that fall as a power of their number, n^-(1 + p), add up to a finite time.  The times of doubling then shrink by
-    the factor 2^-p, and their sum is the time at which the events pile up.  Gaps that stay, or that fall as 1/n or
-    slower, have times of doubling that do not shrink.  Gaps that fall as a geometric sequence, such as those of a
-    bouncing ball, have ever smaller factors; they are left to `Crowd`, because they soon are as small as rounding.
+    Gaps that decrease as a power of their number, n^-(1 + p), add up to a finite time.  The doubling times then shrink
+    by the factor 2^-p, and their sum is the time at which the events accumulate.  Gaps that are constant, or that
+    decrease as 1/n or slower, have doubling times that do not shrink.  Gaps that decrease as a geometric sequence, such
+    as those of a bouncing ball, have ever smaller factors; they are left to `Crowd`, because they soon are as small as
+    rounding.
     """
 
     def __init__(self):
         self.count, self.doubled = 0, []
 
     def joined(self, t: float) -> float:
-        """Count an event; returns the time at which the events pile up, which is infinite if they do not."""
+        """Count an event; return the time at which the events accumulate, which is infinite if they do not."""
         self.count += 1
         if self.count & (self.count - 1):
             return float("inf")

@@ -31,9 +31,9 @@ _RATES = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_double, ctypes.c_void_
 
 @dataclass
 class Settings:
-    """How a run integrates.
+    """The integration settings of a run.
 
-    methods : one method, or an explicit and an implicit one of which the run takes the cheaper (`stepping`).
+    methods : one method, or an explicit and an implicit one, of which the run uses the cheaper (`stepping`).
     step, largest : the first step, or None, and the longest one.
     engine : which code evaluates the dynamics, "general" or "generated".
     """
@@ -48,7 +48,7 @@ class Settings:
 
 @dataclass
 class Outputs:
-    """Where results are written, row by row: times from the start, [q; v; energy that came in], forces."""
+    """Where results are written, row by row: times from the start, [q; v; energy supplied], forces."""
 
     t: Array
     y: Array
@@ -58,10 +58,10 @@ class Outputs:
 class Engine:
     """The compiled code with its memory.  Its times count from the start of the run, `origin`.
 
-    y : the state reached, [q; v], and the energy that came in.
-    clock : where the run is, and how it goes on; `integrators.context` has the places.
-    shared : what the parts of the compiled code tell each other.
-    rate : the rate of y that was last evaluated, at the start of the step in progress.
+    y : the state reached, [q; v], and the energy supplied.
+    clock : the progress of the run; `integrators.context` has the entries.
+    shared : data that the parts of the compiled code exchange.
+    rate : the rate of y that was last evaluated, at the start of the current step.
     force_row : the torque, the wrenches and the forces of the environment that were last evaluated, in one array.
     forces : the torque and the wrenches, one by one.
     sides : the sides of event functions; see `Crossings`.
@@ -84,7 +84,7 @@ class Engine:
         self._advance = integrators.load("simulate")
 
     def _make_memory(self, system: System, y: Array, events: int) -> None:
-        """Make the arrays that the compiled code works on, but for those of the model."""
+        """Make the arrays of the compiled code, except those of the model."""
         forces = self._applied
         n, nv = len(y) + R.FLOWS, system.nv
         rates = max(m.rates for m in self._settings.methods)
@@ -111,7 +111,7 @@ class Engine:
         forces.failure.flag = self.shared[R.FAULT : R.FAULT + 1]
 
     def _make_records(self, system: System, origin: float, events: int) -> None:
-        """Collect the addresses that the compiled code starts from, but for those of the model."""
+        """Collect the addresses from which the compiled code starts, except those of the model."""
         forces, tau = self._applied, self._forces_at
         wrenches = len(forces.wrenches)
         sizes = [value.size for value in self.forces]
@@ -152,7 +152,7 @@ class Engine:
         self._stops = np.array([*self._applied.stops(origin, length), np.inf])
 
     def set_model(self, system: System) -> None:
-        """Give the compiled code a system as it is now closed, and the memory whose size depends on the closures."""
+        """Pass the system with its present closures to the compiled code, and make the memory that depends on them."""
         context = self._context
         self._packed = packed = self._applied.packed(system)
         self._sweep = "closed" if system.closures else "articulated"
@@ -198,7 +198,10 @@ class Engine:
         self.clock[R.PROJECTED_STEPS : R.BEST_CONDITION + 1] = 0.0
 
     def seek_cut_joints(self, system: System) -> None:
-        """Find the coordinates of cut joints at the state as it is now, wherever it was before; the compiled code follows them."""
+        """Find the coordinates of cut joints at the present state, independently of earlier ones.
+
+        The compiled code tracks them from there.
+        """
         if not (system.closures and sought(system)):
             return
         q = np.array(self.y[: system.nq])
@@ -207,7 +210,7 @@ class Engine:
         self._const[: len(const)] = const
 
     def set_event_function(self, address: int) -> None:
-        """Give the compiled code the function that evaluates all events."""
+        """Pass the function that evaluates all events to the compiled code."""
         self._context[R.EVENT_FUNCTION] = address
 
     def rates(self, t: float, y: Array) -> Array:
@@ -219,7 +222,7 @@ class Engine:
         return rate
 
     def projected(self, y: Array) -> bool:
-        """Move a state [q; v] onto the closures, next to where it is; returns whether there is such a state."""
+        """Move a state [q; v] to the nearest one on the closures; return whether there is one."""
         at = self._context.ctypes.data, self._const.ctypes.data, y.ctypes.data
         found = _PROJECTION(int(self._context[R.PROJECTION]))(*at)
         self.shared[R.GAP] = 0.0
@@ -232,7 +235,7 @@ class Engine:
             self._context[R.IMPLICIT] = integrators.address("engine_implicit")
 
     def advance(self, method: Method, until: float, outputs: Outputs, steps: int) -> int:
-        """Integrate for at most `steps` steps, or until a time; returns why it stopped, see `integrators.context`."""
+        """Integrate for at most `steps` steps, or until a time; return why it stopped, see `integrators.context`."""
         self.clock[R.END_TIME] = until
         return self._advance(
             self._context, method.record, self.y, self._rates, self._scratch, self.clock, self.sides,

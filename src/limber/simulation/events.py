@@ -1,4 +1,4 @@
-"""Events: zero crossings and times at which a simulation stops to do something."""
+"""Events: zero crossings and times at which a simulation stops to take an action."""
 
 from __future__ import annotations
 
@@ -16,21 +16,22 @@ from limber.simulation.topology import changes_of
 
 @dataclass(frozen=True)
 class Event:
-    """Something that happens when function(t, q, v) crosses zero, or at a time.
+    """An event that occurs when function(t, q, v) crosses zero, or at a given time.
 
     Parameters
     ----------
     function : callable (t, q, v) -> float, continuous; or a number, the time of the event.
-    action : callable (t, q, v), called at the event; returns None to go on, (q, v) to go on from another
-        state, "stop" to end the simulation there, or a change of topology.  Its q and v are read-only copies.
-        Or a change of topology itself, or a list of them, carried out in order: `lb.attach`, `lb.release`, `lb.lock`
-        and `lb.unlock`.
-    direction : +1 for crossings upward only, -1 downward only, 0 for both.  A function that is zero at the start of a
-        run, and goes on in this one direction, has its event there; with 0 it has none until it comes back.
-    terminal : end the simulation at the event.
-    name : for `Result.events`.
-    once : whether only the first crossing counts.  An event that grasps at some distance passes this distance again
-        when it lets go.
+    action : callable (t, q, v), called at the event with read-only copies of q and v.  It returns None to continue, (q,
+        v) to continue from another state, "stop" to end the simulation there, or a change of topology.  The action may
+        also be a change of topology itself, or a list of them, which are carried out in order: `lb.attach`,
+        `lb.release`, `lb.lock` and `lb.unlock`.
+    direction : +1 for upward crossings only, -1 for downward only, 0 for both.  If the function is zero at the start of
+        a run and continues in this one direction, the event occurs there; with 0 it does not occur until the function
+        comes back to zero.
+    terminal : whether to end the simulation at the event.
+    name : name of the event in `Result.events`.
+    once : whether only the first crossing counts.  For example, an event that grasps at a certain distance passes this
+        distance again at the release.
     """
 
     function: Callable[[float, Any, Any], float] | float
@@ -71,7 +72,7 @@ class Event:
 
 @dataclass(frozen=True)
 class Happened:
-    """An event of a result: when, and which."""
+    """An event in a result: its time and its name."""
 
     t: float
     name: str

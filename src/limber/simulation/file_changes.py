@@ -18,10 +18,10 @@ ARRAYS = ("q", "v", "q_after", "v_after")
 
 
 def changes_text(system: System, changes: Sequence[TopologyChange], first: int = 0) -> list[str]:
-    """The changes of a result, which started with a system, as JSON: one text for each, from number `first` on.
+    """The changes of a result that started with a system, as JSON: one text for each, from number `first` on.
 
     closures : the names of those that are active after it.
-    new : those of them that were not active before it, as model files have them.
+    new : those of them that were not active before it, in the form of model files.
     """
     from limber.io.closures import closure_data  # noqa: PLC0415
 

@@ -44,7 +44,7 @@ LATER_ROWS = ("stage", "environment_forces", "tank_masses")
 
 
 def result_path(path: Any, name: str = "path") -> Path:
-    """The path of a result file; a suffix that belongs to another kind of file is refused."""
+    """The path of a result file; a suffix that belongs to another kind of file is rejected."""
     where = file_path(path, name)
     if where.suffix.lower() not in SUFFIXES:
         raise ArgumentValueError(

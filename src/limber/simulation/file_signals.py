@@ -1,7 +1,8 @@
-"""The signals of controllers in result files, of either format.
+"""The signals of controllers in result files of either format.
 
-In HDF5 files each signal has two datasets, `signal0.t` and `signal0.y`, and the attribute `signals` has names, labels and
-units.  The file of a run in progress gets blocks, each with some samples of one signal: a line of JSON, then rows [t, y].
+In HDF5 files each signal has two datasets, `signal0.t` and `signal0.y`, and the attribute `signals` has names, labels
+and units.  The file of a run in progress has blocks, each with some samples of one signal: a line of JSON, then rows
+[t, y].
 """
 
 from __future__ import annotations

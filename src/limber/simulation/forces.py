@@ -1,4 +1,4 @@
-"""What moves the system of a run: torques, wrenches, prescribed motions and the environment."""
+"""The inputs of a run: torques, wrenches, prescribed motions and the environment."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ MOST_SAMPLES = 1e9
 class Forces:
     """The torque and the wrenches of a run.
 
-    keys, nodes : where each wrench acts, as (body, node) and as the kernels have it.
-    failure : the first error of the functions behind them, or behind events.
-    driven : the joints of prescribed motion, whose forces follow from it.
+    keys, nodes : where each wrench acts, as (body, node) and in the form of the kernels.
+    failure : the first error of the functions of forces or events.
+    driven : the joints with prescribed motion, whose forces follow from it.
     field : the forces of an environment, if there is one.
     """
 
@@ -67,7 +67,7 @@ class Forces:
 
     @property
     def python(self) -> bool:
-        """Whether functions in Python are among them, which the compiled code calls."""
+        """Whether any of them are Python functions, which the compiled code calls."""
         return any(s.python for s in self.signals) or any(joint.python for joint in self.driven)
 
     def width(self, nv: int) -> int:
@@ -75,17 +75,17 @@ class Forces:
         return nv + 6 * len(self.wrenches) + nv * (self.field is not None)
 
     def masses(self, t: Array) -> dict[str, Array]:
-        """The masses of tanks that lose some, by body, at times."""
+        """The masses of tanks that lose mass, by body, at times."""
         return {} if self.field is None else self.field.masses(t)
 
     def packed(self, system: System) -> Packed:
-        """The system with its driven joints, as the kernels have it."""
+        """The system with its driven joints, in the form of the kernels."""
         return system.dynamics.with_driven(self.numbers)
 
     def stops(self, origin: float, length: float) -> Sequence[float]:
-        """The times since `origin` at which steps end: at corners of signals and of motions, just before and after jumps.
+        """The times since `origin` at which steps end: at corners of signals and motions, just before and after jumps.
 
-        All but the shortest steps then lie on one side of a jump, no matter to which side the value at the jump belongs.
+        All but the shortest steps then lie on one side of a jump, whichever side the value at the jump belongs to.
         """
         breaks = [joint.breaks for joint in self.driven]
         if self.field is not None:
@@ -99,7 +99,7 @@ class Forces:
         return stops[(stops > 0.0) & (stops < length)].tolist()
 
     def refuse_endless_sampling(self, length: float) -> None:
-        """Refuse a sampled torque in a run of such a length that it would not end."""
+        """Reject a sampled torque in a run that is too long to finish."""
         session = self.torque.session
         if session is not None and length > MOST_SAMPLES * session.period:
             raise ArgumentValueError(
@@ -111,7 +111,7 @@ class Forces:
 def forces_of(
     system: System, torque: Any, external: Any, motion: Any = None, t0: float = 0.0
 ) -> Forces:
-    """The forces that these arguments of `simulate` stand for."""
+    """The forces given by these arguments of `simulate`."""
     failure = Failures()
     made = torque_signal(system, torque, failure, t0)
     nodes = node_pairs(system, system.dynamics, external)

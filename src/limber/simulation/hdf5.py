@@ -6,11 +6,11 @@
                                 changes (of topology, a list of JSON texts, as JSON)
 
 The file starts with a user block of 512 bytes, which HDF5 skips.  It holds the size of the file and a digest of all
-bytes after the block.  A file is read only if both are right, so that the HDF5 library, which may hang on a damaged
+bytes after the block.  A file is read only if both are correct, so the HDF5 library, which may hang on a damaged
 file, never sees one.
 
-The library only makes the layout of a file, in memory and without the rows; this module writes the bytes.  The
-library, which may crash after a write that fails, therefore never writes to a disk, and no row is held twice.
+The library only makes the layout of a file, in memory and without the rows; this module writes the bytes.  So the
+library, which may crash after a failed write, never writes to a disk, and no row is held twice.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def _block(size: int, digest: str, version: int = FORMAT) -> bytes:
 
 
 def _check(stream: BinaryIO, path: Path) -> None:
-    """Refuse a file that was damaged or changed after it was written."""
+    """Reject a file that was damaged or changed after it was written."""
     stream.seek(0)
     block = stream.read(BLOCK)
     known = re.match(rb"%s(\d+)\n(\d+) bytes;.*\n.*: ([0-9a-f]{64})\n" % SIGNATURE, block)

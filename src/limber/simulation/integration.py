@@ -1,4 +1,4 @@
-"""How a run goes from its start to its end, from event to event, and becomes a result."""
+"""How a run proceeds from its start to its end, from event to event, and becomes a result."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from limber.simulation.validity import refuse_indefinite, warn_outside_theory
 def integrated(
     run: Run, events: list[Event], progress: bool | None, store: Callable[[], None] = lambda: None
 ) -> Result:
-    """The result of a run, which ends at t_end, at an event or by an interruption; `store` writes new rows to a file."""
+    """The result of a run that ends at t_end, at an event or by an interruption; `store` writes new rows to a file."""
     happened: list[Happened] = []
     began = time.perf_counter()
     message = "reached t_end"
@@ -54,7 +54,7 @@ def integrated(
 def result_so_far(
     run: Run, happened: list[Happened] | tuple = (), began: float = 0.0, message: str = ""
 ) -> Result:
-    """The result of a run as far as it has come."""
+    """The result of a run so far."""
     rows, out, forces, stages = run.rows, run.outputs, run.forces, run.stages
     t = run.origin + out.t[:rows]
     steps, rejected, evaluations = (int(run.clock[i]) for i in (R.STEPS, R.REJECTED, R.EVALUATIONS))
@@ -69,7 +69,7 @@ def result_so_far(
 
 
 def _finished(run: Run, happened, began: float, message: str, stopped: bool = False) -> Result:
-    """The result of a run that has ended; even an exception that comes this late holds it."""
+    """The result of a run that has ended; even an exception at this late point contains it."""
     try:
         result = result_so_far(run, happened, began, message)
         if stopped:
@@ -83,7 +83,7 @@ def _finished(run: Run, happened, began: float, message: str, stopped: bool = Fa
 
 
 def _with_last(result: Result, run: Run) -> Result:
-    """The result with a last row for the event that stopped the run: the state as its action left it."""
+    """The result with a last row for the event that stopped the run: the state after its action."""
     if len(result) and result.t[-1] >= run.t:
         result = result[:-1]
     run.rates(run.t, run.state)  # this evaluates the forces at the event
@@ -101,10 +101,10 @@ def _with_last(result: Result, run: Run) -> Result:
 def _through_events(
     run: Run, events: list[Event], happened: list[Happened], show: Show
 ) -> str | None:
-    """Integrate from event to event; returns the name of the one that stops the run, or None.
+    """Integrate from event to event; return the name of the one that stops the run, or None.
 
-    At an instant, the events that the motion as it came leads to happen first, in the order of the list; then those that
-    the actions of these lead to.
+    At an instant, the events due to the incoming motion occur first, in the order of the list; then those that
+    their actions cause.
     """
     crossings = run.crossings
     places = [i for i, e in enumerate(events) if callable(e.function)]  # of events by their number

@@ -50,7 +50,7 @@ def resampled(result: Result, times: ArrayLike) -> Result:
 
 
 def _splines(result: Result, t: Array) -> tuple[Array, Array, Array]:
-    """q (m, nq) and v (m, nv) of a result at the times t (m,), and the stage that each of them belongs to."""
+    """q (m, nq) and v (m, nv) of a result at the times t (m,), and the stage to which each of them belongs."""
     from scipy.interpolate import CubicHermiteSpline  # noqa: PLC0415
 
     q, v = np.empty((len(t), result.system.nq)), np.empty((len(t), result.system.nv))
@@ -67,14 +67,14 @@ def _splines(result: Result, t: Array) -> tuple[Array, Array, Array]:
 
 
 def _stages(result: Result, t: Array) -> Array:
-    """The stages to which times belong: those of rows at these times, else those between the changes."""
+    """The stages to which times belong: those of rows at these times, otherwise those between the changes."""
     stages = np.searchsorted([change.t for change in result.changes], t, side="left")
     row = np.searchsorted(result.t, t, side="right") - 1
     return np.where(result.t[row] == t, result.stage[row], stages)
 
 
 def _knots(result: Result, stage: int) -> tuple[Array, Array, Array, Array, Array]:
-    """t, q, v and the rates of q and v at the rows of a stage, and at its start and end where it has others."""
+    """t, q, v and the rates of q and v at the rows of a stage, and at its start and end if these are not rows."""
     system, rows = result.systems[stage], result.stage == stage
     t, q, v, rates = result.t[rows], result.q[rows], result.v[rows], result.vdot[rows]
     if stage > 0:
@@ -97,7 +97,7 @@ def _knots(result: Result, stage: int) -> tuple[Array, Array, Array, Array, Arra
 
 
 def _rate(result: Result, rows: np.ndarray, stage: int, t: float, q: Array, v: Array) -> Array:
-    """The rates of v at a time, with the forces that the rows of a stage, or all of them if it has none, have near it."""
+    """The rates of v at a time, with the forces of the nearest rows of its stage, or of all rows if it has none."""
     near = result.rows(np.flatnonzero(rows)) if rows.any() else result
 
     def force(x: Array) -> Array:

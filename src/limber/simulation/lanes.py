@@ -1,8 +1,8 @@
 """Batches in SIMD lanes: fixed steps of the classical Runge-Kutta method for many cases at once, in generated code.
 
-The generated function "step" (`compile`) takes the states, torques and parameters of all cases, several of which share each
-instruction.  Steps end at the output times: each interval between two of them is divided into equal steps, none longer
-than the one that was asked for.  With a law of control, each sample time is divided likewise.
+The generated function "step" (`compile`) takes the states, torques and parameters of all cases, several of which share
+each instruction.  Steps end at the output times: each interval between two of them is divided into equal steps, none
+longer than the requested one.  With a control law, each sample time is divided in the same way.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def numbers_of_code(system: System, parameters: Mapping[str, Array]) -> list[Arr
 
 @dataclass(frozen=True, eq=False)
 class Wanted:
-    """A law and what it asks of all cases: (samples, 2, joints)."""
+    """A control law and its references for all cases: (samples, 2, joints)."""
 
     law: SampledLaw
     rows: Array
@@ -67,7 +67,7 @@ def rows_in_lanes(
 ) -> tuple[Array, Array, Array, int]:  # fmt: skip
     """q (cases, n, nq), v and tau (cases, n, nv) at times from the start on, and the number of steps.
 
-    tau : (cases, nv), held throughout; with `wanted`, a law of control instead, whose rows are the torques up to then.
+    tau : (cases, nv), constant throughout; with `wanted`, a control law instead, whose rows are the torques up to then.
     """
     from limber.codegen.compiler import compile  # noqa: PLC0415
 
@@ -125,7 +125,7 @@ def rows_on_gpu(
     system: System, q: Array, v: Array, tau: Array, parameters: Mapping[str, Array], times: Array, step: float,
     wanted: Wanted | None = None,
 ) -> tuple[Array, Array, Array, int]:  # fmt: skip
-    """`rows_in_lanes` on the GPU, one case a thread; output times must be equally far from each other."""
+    """`rows_in_lanes` on the GPU, one case per thread; output times must be equally spaced."""
     from limber.codegen import compiler  # noqa: PLC0415
 
     if wanted is None:
@@ -204,9 +204,10 @@ def result_of(
 
 
 def wanted_of(system: System, given: Mapping[str, Any], times: Array, q0: Array) -> Wanted | None:
-    """What a law of control asks of all cases; None for constant torques.
+    """The references of a control law for all cases; None for constant torques.
 
-    times : from the start on.  q0 : (cases, nq).
+    times : from the start on.
+    q0 : (cases, nq).
     """
     law = law_of(system, given["torque"])
     if not isinstance(law, SampledLaw):
@@ -247,7 +248,7 @@ def fixed_step(given: Mapping[str, Any], times: Array) -> float:
 
 
 def uses_lanes(given: Mapping[str, Any], system: System, torques: Any, times: Array) -> bool:
-    """Whether a batch runs in lanes or on the GPU; what cannot is refused if the GPU was asked for.
+    """Whether a batch runs in lanes or on the GPU; if the GPU was requested, a batch that cannot use it is rejected.
 
     times : the output times, from the start on.
     """
@@ -264,7 +265,7 @@ def uses_lanes(given: Mapping[str, Any], system: System, torques: Any, times: Ar
 
 
 def _not_in_lanes(given: Mapping[str, Any], system: System, torques: Any, times: Array) -> str:
-    """What keeps a batch out of lanes, in words; nothing if nothing does."""
+    """Why a batch cannot run in lanes, in words; empty if it can."""
     if given["method"] != "rk4":
         return f"method={shown(given['method'])}"
     for name in ("external", "motion", "environment", "events"):

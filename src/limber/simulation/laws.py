@@ -1,4 +1,4 @@
-"""Laws of control that batches evaluate for all cases at once: springs and dampers between joints and their references."""
+"""Control laws that batches evaluate for all cases at once: springs and dampers between joints and their references."""
 
 from __future__ import annotations
 
@@ -18,9 +18,11 @@ ON_SAMPLE = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class SampledLaw:
-    """kp (wanted position - position) + kd (wanted speed - speed) of each joint, within +-limit, held for a sample time.
+    """kp (reference position - position) + kd (reference speed - speed) of each joint, within +-limit.
 
-    q, v : the places of the joints in q and v.
+    The torque is held for a sample time.
+
+    q, v : the indices of the joints in q and v.
     reference : (t, positions to hold) -> (position, velocity, ...) of the joints.
     """
 
@@ -33,7 +35,7 @@ class SampledLaw:
     reference: Callable[[float, Array], tuple[Array, ...]]
 
     def wanted(self, t0: float, samples: int, q0: Array) -> Array:
-        """(samples, 2, joints): positions and speeds that the joints of all cases are to have.
+        """(samples, 2, joints): reference positions and speeds of the joints of all cases.
 
         q0 : (cases, nq), where they start.
         """
@@ -50,7 +52,7 @@ class SampledLaw:
         return tables[0]
 
     def torques(self, wanted: Array, q: Array, v: Array) -> Array:
-        """(cases, nv): the torques of states (cases, ...), given the wanted positions and speeds (2, joints)."""
+        """(cases, nv): the torques of states (cases, ...), given the reference positions and speeds (2, joints)."""
         asked = self.kp * (wanted[0] - q[:, self.q]) + self.kd * (wanted[1] - v[:, self.v])
         tau = np.zeros_like(v)
         tau[:, self.v] = np.clip(asked, -self.limit, self.limit)
@@ -64,6 +66,6 @@ class SampledLaw:
 
 
 def law_of(system: System, torque: Any) -> SampledLaw | str | None:
-    """The law of a controller, or in words what is not for batches; None for other torques."""
+    """The law of a controller, or a description of what batches do not support; None for other torques."""
     made = getattr(torque, "sampled_law", None)
     return None if made is None else made(system)

@@ -19,7 +19,7 @@ NUMBER_BYTES, CACHE_LINE = 8, 8
 
 @lru_cache
 def _places(sizes: tuple[int, ...]) -> tuple[list[slice], np.ndarray, int]:
-    """The places of arrays in a block that starts on a cache line, their offsets in bytes, and the size of the block."""
+    """The places of arrays in a block that starts on a cache line, their offsets in bytes, and the block size."""
     *starts, end = accumulate((-(-size // CACHE_LINE) * CACHE_LINE for size in sizes), initial=0)
     slices = [slice(start, start + size) for start, size in zip(starts, sizes)]
     return slices, NUMBER_BYTES * np.array(starts), end
@@ -28,8 +28,8 @@ def _places(sizes: tuple[int, ...]) -> tuple[list[slice], np.ndarray, int]:
 def side_by_side(*sizes: int) -> tuple[list[Array], np.ndarray]:
     """Arrays of zeros in one block of memory, each on a cache line of its own, and their addresses.
 
-    Compiled loops choose their instructions, and with them the order of sums, by the distance of their arrays.  Here
-    it is always the same, so that a run that is repeated gives the same bits.
+    Compiled loops choose their instructions, and thus the order of sums, by the distance of their arrays.  Here
+    it is always the same, so a repeated run gives the same bits.
     """
     slices, offsets, size = _places(sizes)
     block = np.zeros(size + CACHE_LINE)
@@ -40,8 +40,10 @@ def side_by_side(*sizes: int) -> tuple[list[Array], np.ndarray]:
 
 
 def closure_sizes(system: System) -> tuple[int, int, int]:
-    """The sizes of the memory of `integrators.projection`: its scratch, that of functions of the deformed bodies, and their
-    constants if a run changes them."""
+    """The sizes of the memory of `integrators.projection`.
+
+    They are its scratch, that of functions of the deformed bodies, and their constants if a run changes them.
+    """
     if not system.closures:
         return 0, 0, 0
     scratch = system.rows + system.nv + max(system.nq, system.nv)

@@ -1,4 +1,4 @@
-"""Prescribed motions of joints for the engine: trajectories, Python functions of time, compiled ones."""
+"""Prescribed motions of joints for the engine: trajectories, Python functions of time, and compiled functions."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ EXPECTED = "(position, velocity, acceleration)"
 
 @dataclass
 class DrivenJoint:
-    """The joint of a body whose motion is prescribed, as `integrators.motions` takes it.
+    """A joint with prescribed motion, in the form of `integrators.motions`.
 
-    q, v : where its coordinates and speeds lie.
-    at : the time of the simulation -> its coordinates, its speeds and the rates of these, one after the other.
+    q, v : the slices of its coordinates and speeds.
+    at : the time of the simulation -> its coordinates, its speeds and their rates, one after the other.
     path : the trajectory, if it is one; otherwise there is an `address`.
-    breaks : the times at which the rates may jump or bend.
+    breaks : the times at which the rates may jump or have a kink.
     python : whether Python is called at every evaluation.
     """
 
@@ -88,7 +88,7 @@ class DrivenJoint:
 
 
 def driven_joints(system: System, motion: Any, failure: list[BaseException]) -> list[DrivenJoint]:
-    """The joints of the `motion` argument of `simulate`; `failure` gets the first error of their functions."""
+    """The joints of the `motion` argument of `simulate`; `failure` receives the first error of their functions."""
     if motion is None:
         return []
     if not isinstance(motion, Mapping):
@@ -177,7 +177,7 @@ def _called(
 
 
 def _refuse_unfit(system: System, body: str, name: str, path: Trajectory) -> None:
-    """Refuse a trajectory whose positions are not the coordinates of the joint, or have other rates than its speeds."""
+    """Reject a trajectory whose positions are not the coordinates of the joint, or whose rates are not its speeds."""
     joint = system.joints[body]
     if any(group.nq != 1 or group.dofs != 1 for group in joint.groups):
         what = (
@@ -199,7 +199,7 @@ def _refuse_unfit(system: System, body: str, name: str, path: Trajectory) -> Non
 def start_on(
     joints: list[DrivenJoint], system: System, start: float, q: Array, v: Array, given: tuple[bool, bool]
 ) -> None:  # fmt: skip
-    """Put driven joints where their motion starts; refuse a q0 or v0 that was given and does not agree with it."""
+    """Move driven joints to the start of their motion; reject a given q0 or v0 that does not agree with it."""
     turns = [at for _, at in quaternions(system)]
     for joint in joints:
         want_q, want_v, _ = joint.parts(start)
@@ -224,7 +224,7 @@ def start_on(
 def refuse_unsteady(
     joints: list[DrivenJoint], system: System, start: float, end: float, q: Array
 ) -> None:
-    """Refuse motions whose velocity jumps at a break, and functions whose results do not belong together."""
+    """Reject motions whose velocity jumps at a break, and functions with inconsistent results."""
     for joint in joints:
         breaks = joint.breaks[(joint.breaks > start) & (joint.breaks < end)]
         if breaks.size:
@@ -252,7 +252,7 @@ def _refuse_jumps(
 def _refuse_other_slopes(
     joint: DrivenJoint, system: System, t: float, length: float, q: Array
 ) -> None:
-    """Refuse a function whose velocity is not the rate of its position, or whose acceleration not that of its velocity."""
+    """Reject a function whose velocity or acceleration is not the rate of its position or velocity."""
     q, v = q.copy(), np.zeros(system.nv)
     rate = joint.put(t, q, v)
     pairs = (

@@ -17,8 +17,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class NodeMotion:
-    """The motion of a node in world axes: position, velocity and acceleration (n, 3), orientation R (n, 3, 3),
-    angular velocity and angular acceleration (n, 3)."""
+    """The motion of a node in world axes.
+
+    It has position, velocity and acceleration (n, 3), orientation R (n, 3, 3), angular velocity and angular
+    acceleration (n, 3).
+    """
 
     __repr__ = short_repr
 

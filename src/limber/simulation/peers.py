@@ -35,10 +35,10 @@ Steps = Iterator[tuple[float, Callable[[], Callable[[float], Array]]]]
 
 
 class EquationsOfMotion:
-    """The equations of a system with its forces over y = [q; v], in the two forms that solvers take.
+    """The equations of a system with its forces over y = [q; v], in the two forms that solvers use.
 
-    Times count from `origin`.  Quaternions in y may have any length: the dynamics get them as unit quaternions, and
-    their rates are in proportion to their length.  Both forms are therefore smooth in the length as well, which no
+    Times count from `origin`.  Quaternions in y may have any length: the dynamics receive them as unit quaternions, and
+    their rates are proportional to their length.  Both forms are therefore smooth in the length as well, which no
     exact solution changes.  States of a closed system are projected onto the closures in the same way.
     """
 
@@ -96,14 +96,14 @@ class EquationsOfMotion:
         return np.concatenate([self._qdot(q, v, y), vdot])
 
     def all_forces(self, t: float, q: Array, v: Array) -> tuple[Array, list[Array]]:
-        """`forces`, with the torques that prescribed motions take."""
+        """`forces`, with the torques that prescribed motions require."""
         tau, wrenches = self.forces(t, q, v)
         if self.applied.driven:
             _, tau = self._moved(t, q, v, tau, wrenches)
         return tau, wrenches
 
     def _moved(self, t: float, q: Array, v: Array, tau: Array, wrenches) -> tuple[Array, Array]:
-        """vdot, and tau with the torques that prescribed motions take."""
+        """vdot, and tau with the torques that prescribed motions require."""
         if not self.applied.driven:
             return self._evaluated(t, forward_dynamics, wrenches, q, v, tau), tau
         rates = self._rates(t)
@@ -127,9 +127,9 @@ class EquationsOfMotion:
         return np.concatenate([rates[: self.system.nq] - self._qdot(q, v, y), excess])
 
     def _closed_residual(self, q: Array, v: Array, vdot: Array, excess: Array) -> Array:
-        """Accelerations too many along the freedoms, by the forces that are missing there, and across the closures.
+        """Excess accelerations along the degrees of freedom, due to the missing forces there, and across the closures.
 
-        Those of driven joints are in `excess` already.
+        Those of driven joints are already in `excess`.
         """
         s, driven = self.system, self.applied.numbers
         free = ~driven_speeds(s, driven)
@@ -168,7 +168,7 @@ class EquationsOfMotion:
 
 
 class PeerRun:
-    """How far a run has come, and its rows at the output times; times count from the start of the run."""
+    """The progress of a run, and its rows at the output times; times count from the start of the run."""
 
     def __init__(self, equations: EquationsOfMotion, times: Array):
         self.equations, self.times = equations, times
@@ -188,7 +188,7 @@ class PeerRun:
         self._keep(0.0, lambda t: y)
 
     def reach(self, t: float, at: Callable[[float], Array]) -> None:
-        """Go on to a time and keep the rows up to it; at(t) is the state within the step."""
+        """Proceed to a time and keep the rows up to it; at(t) is the state within the step."""
         while len(self._rows) < len(self.times) and self.times[len(self._rows)] <= t:
             due = self.times[len(self._rows)]
             self._flow(due, at)
@@ -196,7 +196,7 @@ class PeerRun:
         self._flow(t, at)
 
     def _flow(self, t: float, at: Callable[[float], Array]) -> None:
-        """Integrate the energy that comes in up to a time, by Gauss' formula of order 8."""
+        """Integrate the energy supplied up to a time, by a Gauss formula of order 8."""
         half = 0.5 * (t - self.reached)
         if half > 0.0:
             for x, weight in zip(*np.polynomial.legendre.leggauss(4)):

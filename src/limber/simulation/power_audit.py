@@ -1,4 +1,4 @@
-"""The balance of energy of a result."""
+"""The energy balance of a result."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PowerAudit:
-    """The energy balance since the first row; every array is (n,), in J.  Printing it gives a table of the totals.
+    """The energy balance since the first row; every array is (n,), in J.  It prints as a table of the totals.
 
     energy : kinetic and potential energy.
-    work, external : the work of the torques, those that prescribed motions take among them, and of the external wrenches
-        and the environment.
+    work, external : the work of the torques, including those that prescribed motions require, and of the external
+        wrenches and the environment.
     dissipation : the work of the dampers, the friction and the stops of modes and joints, which is negative.
-    actions : the energy that the actions of events added in an instant, changes of topology aside.
-    impacts : the energy that changes of topology added, which is negative: their impulses take energy.
-    residual : the change of `energy` less all of these, which is the error of the integration.
+    actions : the energy that the actions of events added instantaneously, except for changes of topology.
+    impacts : the energy that changes of topology added, which is negative, because their impulses dissipate energy.
+    residual : the change of `energy` minus all of these, which is the integration error.
     """
 
     energy: Array
@@ -68,7 +68,7 @@ class PowerAudit:
 
 
 def audited(result: Result) -> PowerAudit:
-    """The change of energy of a result, and the work of all that changes it."""
+    """The change of energy of a result, and the work of everything that changes it."""
     if result.supplied is None or not len(result):
         raise ArgumentValueError(
             "power_audit needs the rows of a simulation, which records the energy that comes in; this result has "

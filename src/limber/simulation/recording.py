@@ -1,4 +1,4 @@
-"""Writing the rows of a run while it goes on, to a file that can be read at any moment.
+"""Writing the rows of a run while it proceeds, to a file that can be read at any moment.
 
 `run.h5.part` grows beside `run.h5`, which is not touched.  When the run has ended, its complete result is
 written to `run.h5`, and the other file is removed.
@@ -11,8 +11,8 @@ written to `run.h5`, and the other file is removed.
         SGNL    samples of one signal of a controller (`file_signals`)
         DONE    what is known after the last row, as JSON
 
-The seal is a digest of the block and of the seal before it.  A reader accepts blocks as long as their seals are
-right, so all rows before the point at which a run was killed or a file was damaged can be read.
+The seal is a digest of the block and of the previous seal.  A reader accepts blocks as long as their seals are
+correct, so all rows before the point at which a run was killed or a file was damaged can be read.
 """
 
 from __future__ import annotations
@@ -180,7 +180,7 @@ class Recording:
 
 
 def recorded(stream: BinaryIO, path: Path) -> Result:
-    """The rows of a file that starts with SIGNATURE, as far as they are whole; a warning if it does not end."""
+    """The complete rows of a file that starts with SIGNATURE; a warning if the file has no end."""
     size = stream.seek(0, os.SEEK_END)
     stream.seek(0)
     versions = [SIGNATURE + b"%d\n" % version for version in (FORMAT, EARLIER)]

@@ -17,10 +17,10 @@ from limber.simulation.signals import Signal
 def signal_records(
     signals: Sequence[Signal], sizes: Sequence[int], value_at: int, origin: float
 ) -> tuple[np.ndarray, list[Array]]:
-    """The signals as `integrators.rates` reads them, and the tables that their records point to.
+    """The signals in the form of `integrators.rates`, and the tables to which their records point.
 
     sizes : how many values each of them has.
-    value_at : the address of their values, which lie behind each other.
+    value_at : the address of their values, which are stored one after the other.
     origin : the start of the run, from which the times of tables count.
     """
     records, tables = [], []
@@ -42,10 +42,10 @@ def signal_records(
 
 
 def motion_records(joints: Sequence[DrivenJoint], first: int, value_at: int) -> np.ndarray:
-    """The driven joints as `integrators.motions` reads them.
+    """The driven joints in the form of `integrators.motions`.
 
     first : the number of the first of them among all that may fail.
-    value_at : the address of their values, which lie behind each other.
+    value_at : the address of their values, which are stored one after the other.
     """
     records = []
     for number, joint in enumerate(joints, first):

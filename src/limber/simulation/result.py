@@ -1,4 +1,4 @@
-"""The result of a simulation: the states over time, and the quantities that are computed from them."""
+"""The result of a simulation: the states over time, and quantities computed from them."""
 
 from __future__ import annotations
 
@@ -52,22 +52,25 @@ class Statistics:
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """A simulation: t (n,), q (n, nq), v (n, nv), tau (n, nv), and the quantities that are computed from them.
+    """A simulation: t (n,), q (n, nq), v (n, nv), tau (n, nv), and quantities computed from them.
 
     external : {("body", node): (n, 6)}, the external wrenches.
     environment : (n, nv), the generalized forces of the environment; None if there was none.
-    masses : {"body": (n,)}, kg, of tanks that burns took propellant from.  Their inertias shrink in proportion.  Energies,
-        momenta and accelerations are those of the masses of each row; `system` has them full.
-    supplied : (n, 4), the energy supplied up to each time, J: by torques, by wrenches and environment, by dampers, friction
-        and stops (negative) and by the actions of events.  It is integrated along the steps.
-    driven : the bodies whose joints moved as prescribed; tau has the torques that it took, and `driving` shows them.
-    changes : the changes of topology by the actions of events, in order; `topology` tells what was active when.
-    stage : (n,), how many of these changes had happened at each row.  q and v have the same layout in all of them.
-    system : as it was closed at the start.
-    signals : what a sampled controller measured and commanded, {name: Samples}, each with `.t`, `.y` at its own sample
-        times, whatever the output times are.
+    masses : {"body": (n,)}, kg, the masses of tanks from which burns took propellant.  Their inertias decrease in
+        proportion.  Energies, momenta and accelerations are those of the masses of each row; in `system` the tanks are
+        full.
+    supplied : (n, 4), the energy supplied up to each time, J: by torques, by wrenches and environment, by dampers,
+        friction and stops (negative) and by the actions of events.  It is integrated along the steps.
+    driven : the bodies whose joints had a prescribed motion; tau has the torques that it required, and `driving` lists
+        them.
+    changes : the changes of topology by the actions of events, in order; `topology` says which closures were active
+        when.
+    stage : (n,), how many of these changes had occurred at each row.  q and v have the same layout in all stages.
+    system : the system with the closures at the start.
+    signals : what a sampled controller measured and commanded, {name: Samples}, each with `.t` and `.y` at its own
+        sample times, whatever the output times are.
 
-    A slice selects rows and gives a Result again: result[10:20].
+    A slice selects rows and gives another Result: result[10:20].
     """
 
     system: System
@@ -106,11 +109,11 @@ class Result:
         return self._with(lambda x: x[rows])
 
     def rows(self, chosen: np.ndarray) -> Result:
-        """The rows of these numbers."""
+        """Return the rows with these numbers."""
         return self._with(lambda x: x[chosen])
 
     def _with(self, change: Callable[[Array], Array]) -> Result:
-        """The result with `change` applied to every array that has a row for each time."""
+        """Return the result with `change` applied to every array that has a row for each time."""
         return replace(
             self, t=change(self.t), q=change(self.q), v=change(self.v), tau=change(self.tau),
             external={key: change(x) for key, x in self.external.items()},
@@ -121,7 +124,7 @@ class Result:
         )  # fmt: skip
 
     def followed_by(self, other: Result) -> Result:
-        """The rows of this result followed by those of `other`, a later part of the same run."""
+        """Return the rows of this result followed by those of `other`, a later part of the same run."""
         supplied, environment = None, None
         if self.supplied is not None and other.supplied is not None:
             supplied = np.concatenate([self.supplied, other.supplied])
@@ -181,7 +184,7 @@ class Result:
 
     @property
     def driving(self) -> dict[str, Array]:
-        """The torques that the joints of prescribed motion took, {"body": (n, dofs)}."""
+        """The torques that the prescribed joint motions required, {"body": (n, dofs)}."""
         return {body: self.tau[:, self.system.layout[body].v_joint] for body in self.driven}
 
     @property
@@ -203,20 +206,21 @@ class Result:
 
     @property
     def topology(self) -> tuple[Interval, ...]:
-        """The times in which the same closures were active, with their names, from the first row to the last."""
+        """The time intervals in which the same closures were active, with their names, from first to last row."""
         if not len(self):
             return ()
         return intervals(self.system, self.changes, float(self.t[0]), float(self.t[-1]))
 
     @property
     def systems(self) -> tuple[System, ...]:
-        """The system as it was closed in each stage: at the start, and after each of `changes`."""
+        """The system with the closures of each stage: at the start, and after each of `changes`."""
         return (self.system, *(change.system for change in self.changes))
 
     def parts(self) -> list[tuple[System, np.ndarray, Result]]:
-        """The rows of each stage, and of each mass of tanks: the system as it was then, the numbers of the rows, and the rows.
+        """The parts of the result in which the closures and the tank masses are the same.
 
-        A result without rows has one part, of none.
+        Each part has the system at that time, the numbers of the rows, and the rows.  A result without rows has one
+        empty part.
         """
         if not len(self) or not (self.changes or self.masses):
             return [(self.system, np.arange(len(self)), self)]
@@ -230,7 +234,7 @@ class Result:
         return parts
 
     def _by_part(self, function: Callable[..., Any], *rows: Array, width: tuple = ()) -> Array:
-        """A function of the system and of some arrays with a row for each time, as an array (n, *width)."""
+        """Evaluate a function of the system and of arrays with a row for each time, as an array (n, *width)."""
         if not self.masses:
             return np.reshape(function(self.system, *rows), (len(self), *width))
         found = np.empty((len(self), *width))
@@ -276,23 +280,23 @@ class Result:
         return node_motion(self, body, node)
 
     def deflection(self, body: str, node: str | int) -> Array:
-        """The displacement of a node from its undeformed place, (n, 3), in the axes of its body."""
+        """The displacement of a node from its undeformed position, (n, 3), in the axes of its body."""
         return deflection(self, body, node)
 
     def section_forces(self, body: str, at: Any = None) -> SectionForces:
-        """Axial and shear forces, torsion, bending moments, strains and stresses of a beam or a reduced frame over time.
+        """Axial and shear forces, torsion, bending moments, strains and stresses of a beam or reduced frame over time.
 
-        Arrays are (n, stations, ...).  The forces are those of the modes: they converge with the number of modes, those at
-        the root of a beam under a force at its tip slowly.  Modes that a load or a static correction shapes are exact
-        for that load at rest.  Forces of which a beam has no modes, such as the axial force of a beam without stretch
-        modes, are those of the loads, the weight and the inertia of all that is outboard of the section.  In members of
-        a frame they are nan, with a `ModelWarning`.
+        Arrays are (n, stations, ...).  The forces are those of the modes and converge with the number of modes, slowly
+        at the root of a beam under a force at its tip.  Modes shaped by a load or a static correction are exact for
+        that load at rest.  Forces for which a beam has no modes, such as the axial force of a beam without stretch
+        modes, are computed from the loads, the weight and the inertia of everything outboard of the section.  In
+        members of a frame they are nan, with a `ModelWarning`.
 
         Parameters
         ----------
         body : name of the body.
-        at : one or several stations.  Of a beam, nodes or distances from its root in m.  Of a frame, a member "a-b", a
-            node "a", the end "a:b" at node a of the member to node b, or ("a-b", distance from a in m).  The
+        at : one or several stations.  For a beam, nodes or distances from its root in m.  For a frame, a member "a-b",
+            a node "a", the end "a:b" at node a of the member to node b, or ("a-b", distance from a in m).  The
             properties `stations` and `members` of the body list the names.  None: all stations.
         """
         self.system.number(body)
@@ -300,7 +304,7 @@ class Result:
         return completed(self, body, at, by_modes.at(self.modal(body)))
 
     def strain(self, body: str, gauge: str | None = None) -> Array:
-        """The strain that the gauges of a body show, (n, gauges), or one of them, (n,).
+        """The strain measured by the gauges of a body, (n, gauges), or by one of them, (n,).
 
         Gauges are given as `strain=` of `FlexibleBody.from_nodes` or `Structure.reduce`; beams and frames have
         `section_forces(...).surface_strain` and `.strain_at(y, z)`.
@@ -311,7 +315,7 @@ class Result:
         """Compare the change of energy with the work of torques, wrenches, dampers, friction, actions and impacts.
 
         Power is integrated along the steps of the simulation, so the output times do not matter.  The equations of a
-        ruthless system are not those of a Lagrangian, so its energy is not balanced.
+        ruthless system are not those of a Lagrangian, so its energy does not balance.
         """
         return audited(self)
 
@@ -323,14 +327,14 @@ class Result:
         return closure_rows(self)
 
     def constraint_forces(self, name: str | None = None) -> Any:
-        """What the closures exert on their ends b: {name: (n, 6)}, or one of them; see `lb.constraint_forces`.
+        """The forces of the closures on their ends b: {name: (n, 6)}, or one of them; see `lb.constraint_forces`.
 
         Rows in which a closure is not active are nan.
         """
         return forces_of_closures(self, name)
 
     def constraint_residual(self) -> tuple[Array, Array]:
-        """By how much the closures are violated, (n, rows) in position and in velocity; see `lb.constraint_residual`.
+        """The residuals of the closures, (n, rows) in position and in velocity; see `lb.constraint_residual`.
 
         `closure_rows` has the columns of each closure.  Rows in which a closure is not active are nan.
         """
@@ -339,7 +343,7 @@ class Result:
     # --- pictures ---------------------------------------------------------------------------------
 
     def plot(self, what: str | Iterable[str] = "joints", **options: Any) -> Figure:
-        """A Matplotlib figure of this result; see `limber.plotting.plot` for `what` and the options."""
+        """Return a Matplotlib figure of this result; see `limber.plotting.plot` for `what` and the options."""
         return registered("Result.plot")(self, what, **options)
 
     def animate(self, path: Any, **options: Any) -> Path:
@@ -353,18 +357,19 @@ class Result:
     # --- other times, files and tables -------------------------------------------------------------
 
     def resample(self, times: ArrayLike) -> Result:
-        """The result at other times between its first and last: q and v by cubic Hermite splines, forces linearly.
+        """Return the result at other times between its first and last.
 
-        The error is that of cubic interpolation between the output times.  Quaternions are normalized.  No spline crosses
-        a change of topology: those on both sides end at the states before and after it.  The time of a change belongs to
-        the motion before it, as in the rows of a simulation.
+        q and v are interpolated by cubic Hermite splines, forces linearly.  The error is that of cubic interpolation
+        between the output times.  Quaternions are normalized.  No spline crosses a change of topology: the splines on
+        either side end at the states before and after it.  The time of a change belongs to the motion before it, as in
+        the rows of a simulation.
         """
         return resampled(self, times)
 
     def save(self, path: str | PathLike) -> None:
-        """Write an HDF5 file (.h5) with the model inside; `Result.load` gives the result back bit for bit.
+        """Write an HDF5 file (.h5) that includes the model; `Result.load` restores the result bit for bit.
 
-        The file appears complete or not at all: an existing file is replaced once everything is written.
+        The file is written atomically: an existing file is replaced only once everything is written.
         """
         from limber.simulation.storage import save  # noqa: PLC0415
 
@@ -372,10 +377,10 @@ class Result:
 
     @staticmethod
     def load(path: str | PathLike) -> Result:
-        """Read a file of `save` or of `simulate(..., save=path)`, whether or not the run has finished.
+        """Read a file written by `save` or by `simulate(..., save=path)`, whether or not the run finished.
 
-        A file that was damaged or changed is refused with a `FileError`.  A run that did not end has its rows in
-        `path` with ".part" appended: all complete rows are returned, with a `ModelWarning`.
+        A damaged or changed file raises a `FileError`.  A run that did not finish has its rows in `path` with ".part"
+        appended: all complete rows are returned, with a `ModelWarning`.
         """
         from limber.simulation.storage import load  # noqa: PLC0415
 
@@ -386,17 +391,18 @@ class Result:
         return column_names(self.system)
 
     def to_pandas(self) -> Any:
-        """A DataFrame over t with columns q.<name>, v.<name>, tau.<name>."""
+        """Return a DataFrame over t with columns q.<name>, v.<name>, tau.<name>."""
         return data_frame(self)
 
     def to_xarray(self) -> Any:
-        """A Dataset with q over (t, coordinate) and v, tau over (t, speed)."""
+        """Return a Dataset with q over (t, coordinate), and v and tau over (t, speed)."""
         return dataset(self)
 
 
 def columns(system: System, y: Array, forces: Array, keys: Sequence[tuple]) -> dict[str, Any]:
-    """The arrays of a result, by name, of rows of the engine: `y` has [q, v, supplied energy], `forces` [tau, wrenches,
-    forces of the environment].
+    """The arrays of a result, by name, from rows of the engine.
+
+    `y` has [q, v, supplied energy], `forces` has [tau, wrenches, forces of the environment].
 
     keys : where the wrenches act.
     """

@@ -1,4 +1,4 @@
-"""One simulation in progress: how far it has come, and how Python makes it go on."""
+"""One simulation in progress: how far it has proceeded, and how Python continues it."""
 
 from __future__ import annotations
 
@@ -31,9 +31,10 @@ IMPLICIT_COST, PYTHON_COST = {"general": 1.3, "generated": 4.0}, 50
 
 
 class Run:
-    """The state of a simulation in progress, of a system as it is closed now.
+    """The state of a simulation in progress, with the present closures of the system.
 
-    Times of the engine count from its start, `origin`; arguments and results of its functions are times of the simulation.
+    Times of the engine count from its start, `origin`; arguments and results of its functions are times of the
+    simulation.
     """
 
     def __init__(
@@ -80,7 +81,7 @@ class Run:
         return self.forces.field
 
     def torque(self) -> Array:
-        """The generalized forces of torques that were last evaluated, those of driven joints too."""
+        """The generalized forces of torques that were last evaluated, including driven joints."""
         return self.engine.forces[0]
 
     def wrenches(self) -> dict[tuple, Array]:
@@ -100,12 +101,12 @@ class Run:
         return rate
 
     def projected(self, y: Array) -> Array:
-        """The state on the closures that is next to the state y = [q; v]; y itself if there is none."""
+        """The nearest state on the closures to the state y = [q; v]; y itself if there is none."""
         moved = np.ascontiguousarray(y[: len(self.state)]).copy()
         return moved if self.engine.projected(moved) else y
 
     def cost_of(self, method: Method) -> float:
-        """What an evaluation costs in a method; the unit is the dynamics of one speed in an explicit method."""
+        """The cost of an evaluation in a method; the unit is the dynamics of one speed in an explicit method."""
         dynamics = IMPLICIT_COST[self.settings.engine] if method.implicit else 1.0
         return dynamics * self.system.nv + PYTHON_COST * self.forces.python
 
@@ -129,7 +130,7 @@ class Run:
             self.clock[R.OUTPUT] = 1
 
     def advance(self, method: Method, until: float, steps: int) -> int:
-        """Integrate for at most `steps` steps, or until a time; returns why it stopped, see `integrators.context`."""
+        """Integrate for at most `steps` steps, or until a time; return why it stopped, see `integrators.context`."""
         self.engine.prepare(method)
         with keep_interrupts(self.failure):
             status = self.engine.advance(method, until - self.origin, self.outputs, steps)
@@ -139,12 +140,12 @@ class Run:
         return int(status)
 
     def restart(self) -> None:
-        """Begin anew after an event: the rate, the step and the step control forget the motion before it."""
+        """Restart after an event: the rate, the step and the step control forget the motion before it."""
         self.clock[R.NEEDS_RATE], self.clock[R.LAST_ERROR] = 1.0, 0.0
         self.clock[R.STEP] = min(self.clock[R.STEP], self.engine.first_step)
 
     def reclose(self, system: System) -> None:
-        """Go on with another system of the same tree, from the state reached; everything but the model stays."""
+        """Continue with another system of the same tree, from the state reached; only the model changes."""
         self.system = system
         self.engine.set_model(system)
         self.crossings.projection = self.projected if system.closures else None

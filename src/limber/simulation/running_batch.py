@@ -1,4 +1,4 @@
-"""A batch that is running: what its cases have come to so far."""
+"""A batch in progress, and the outcome of its cases so far."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class RunningBatch:
 
     @property
     def left(self) -> int:
-        """The number of cases that were not run yet."""
+        """The number of cases that have not run yet."""
         return int((self._made.status == "not run").sum())
 
     def own_system(self, case: int) -> System:
@@ -35,7 +35,7 @@ class RunningBatch:
         return self.system.with_parameters(given) if given else self.system
 
     def attempt(self, case: int, run: Callable[[int], Result | None]) -> None:
-        """Do something for a case: its result, if there is one, or its error becomes what the case came to."""
+        """Carry out work for a case; its result, if any, or its error becomes the outcome of the case."""
         with collected_warnings() as found:
             try:
                 result = run(case)
@@ -53,7 +53,7 @@ class RunningBatch:
             self._told[case] = max(found, key=lambda warning: getattr(warning, "degree", np.inf))
 
     def _put(self, case: int, result: Result | None, status: str, message: str) -> None:
-        """Note how a case ended, with what it came to; its rows are kept here and shared with its result."""
+        """Record how a case ended, with its outcome; its rows are stored here and shared with its result."""
         made = self._made
         made.status[case], made.messages[case] = status, message
         if result is None:
@@ -71,7 +71,7 @@ class RunningBatch:
     def put_many(
         self, cases: np.ndarray, q: Array, v: Array, tau: Array, statistics: Statistics
     ) -> None:
-        """Note cases that reached their end: q and v at all times, and the torques that they had throughout."""
+        """Record cases that reached their end: q and v at all times, and their constant torques."""
         made = self._made
         made.q[cases], made.v[cases], made.tau[cases] = q, v, tau[:, None]
         made.status[cases] = "finished"
@@ -84,7 +84,7 @@ class RunningBatch:
             )  # fmt: skip
 
     def finished(self) -> BatchResult:
-        """The result of the batch, once no case runs any more; an error that is not about a case is raised."""
+        """The result of the batch, once no case is running; an error that does not concern a case is raised."""
         made, told, count = self._made, self._told, self.cases.count
         none = all(x is None for x in made.results)
         if len(self._errors) == count > 0 and none and len(set(made.messages)) == 1:
@@ -102,7 +102,7 @@ class RunningBatch:
 
 
 def _not_run(system: System, t: Array, cases: Cases) -> BatchResult:
-    """The result of a batch of which no case was run yet."""
+    """The result of a batch before any case has run."""
     count = cases.count
     q, v, tau = (
         np.full((count, len(t), width), np.nan) for width in (system.nq, system.nv, system.nv)

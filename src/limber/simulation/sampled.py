@@ -1,7 +1,7 @@
-"""Torques that are computed at sample times: what `simulate` asks of them.
+"""Torques that are computed at sample times, and what `simulate` requires of them.
 
-A torque with a method `session(system, t0)` is such a torque (`lb.control.Loop` is one).  The session is what it is during
-one run:
+A torque with a method `session(system, t0)` is such a torque (`lb.control.Loop` is one).  The session represents it
+during one run:
 
     plan            numbers that the integrator reads (`integrators.context`): the time of the next sample, and closed forms
                     of torques that change until then
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 
 class Plant(Protocol):
-    """What a session may ask of the run that it is part of.
+    """What a session may ask of its run.
 
-    system : the one that runs, closed as it is now.
-    field : the environment that it runs in, or None.
+    system : the running system, with its present closures.
+    field : the environment of the run, or None.
     """
 
     system: System
@@ -42,17 +42,17 @@ class Plant(Protocol):
         """The forces of the environment, or None if there is none."""
 
     def rates(self, t: float, y: Array) -> Array:
-        """The rates of [q; v] under the torques and wrenches of this time."""
+        """The rates of [q; v] under the torques and wrenches at this time."""
 
     def torque(self) -> Array:
-        """The generalized forces (nv,) of torques that were last evaluated, those of prescribed motions too."""
+        """The generalized forces (nv,) of torques that were last evaluated, including prescribed motions."""
 
     def wrenches(self) -> Mapping[tuple, Array]:
         """The external wrenches that were last evaluated, by node."""
 
 
 class Session(Protocol):
-    """A sampled torque during one run; the head of this file tells what its parts are."""
+    """A sampled torque during one run; the module docstring describes its parts."""
 
     plan: Array
     period: float

@@ -30,7 +30,7 @@ class Samples:
 
 
 class Log:
-    """A signal that grows by a row at every sample; rows are never moved, so that no sample takes longer than another."""
+    """A signal that grows by a row at every sample; rows are never moved, so no sample takes longer than another."""
 
     __slots__ = ("_blocks", "_count", "_rows", "labels", "unit")
 
@@ -53,7 +53,7 @@ class Log:
         self._count = i + 1
 
     def samples(self) -> Samples:
-        """The rows so far.  They stay as they are when the log grows."""
+        """The rows so far.  They do not change when the log grows."""
         rows = np.concatenate([*self._blocks, self._rows[: self._count]])
         return Samples(rows[:, 0], rows[:, 1:], self.labels, self.unit)
 

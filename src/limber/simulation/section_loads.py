@@ -1,7 +1,7 @@
-"""Section forces of which a beam has no modes: by the equilibrium of what is outboard of the section.
+"""Section forces for which a beam has no modes, from the equilibrium of everything outboard of the section.
 
-The beam is cut there (`bodies.beam_cuts`), and inverse dynamics gives the force that keeps the cut closed in the motion
-at hand, with the inertia, the weight and the external forces of everything outboard, those of closures among them.
+The beam is cut there (`bodies.beam_cuts`), and inverse dynamics gives the force that keeps the cut closed in the actual
+motion, with the inertia, the weight and the external forces of everything outboard, including closure forces.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ CUTS = 12
 
 
 def completed(result: Result, body: str, at: Any, forces: SectionForces) -> SectionForces:
-    """Section forces of a body over time at the stations `at`, with those that no mode has."""
+    """Section forces of a body over time at the stations `at`, including those that no mode has."""
     absent = forces.absent[0] if len(forces.absent) else np.zeros((0, 6), dtype=bool)
     if not absent.any():
         return forces

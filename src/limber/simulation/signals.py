@@ -1,4 +1,4 @@
-"""Torques and wrenches for the engine: constants, tables, Python callables, compiled ones, sampled controllers."""
+"""Torques and wrenches for the engine: constants, tables, Python callables, compiled functions, sampled controllers."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Failures(list):
 
 @dataclass
 class Signal:
-    """A torque or a wrench over time and state, as `integrators.rates` takes it."""
+    """A torque or a wrench over time and state, in the form of `integrators.rates`."""
 
     name: str
     value: Array  # (width,), the last value
@@ -78,7 +78,7 @@ class Signal:
         )
 
     def refuse_not_finite(self, system: System, t: float, value: Array) -> None:
-        """Refuse a value that is not finite."""
+        """Reject a value that is not finite."""
         if not math.isfinite(value.sum()) and not np.isfinite(value).all():
             raise self.not_finite(system, t, int(np.flatnonzero(~np.isfinite(value))[0]))
 
@@ -86,7 +86,7 @@ class Signal:
 def torque_signal(
     system: System, torque: Any, failure: list[BaseException], t0: float = 0.0
 ) -> Signal:
-    """The signal of the `torque` argument of `simulate`; `failure` gets the first error of its function."""
+    """The signal of the `torque` argument of `simulate`; `failure` receives the first error of its function."""
     nv = system.nv
     made = Signal("torque", np.zeros(nv), lambda i: f"v[{i}], {system.describe_v(i)}")
     if torque is None:
@@ -179,7 +179,7 @@ def _tabled(made: Signal, table: Table, spread: Callable[[Array], Array]) -> Sig
 
 
 def _broken(made: Signal, function: Any) -> None:
-    """Take over the times at which a function says that it jumps or bends."""
+    """Use the times at which a function says that it jumps or has a kink."""
     breaks = getattr(function, "breaks", None)
     if breaks is not None:
         made.corners = made.jumps = np.unique(array(f"{made.name}.breaks", breaks, ("k",)))
@@ -211,14 +211,14 @@ def _checked(
 
 
 def _callable(system: System, made: Signal, function: Any, failure: list) -> None:
-    """Make it possible for the engine to call the Python function of a signal."""
+    """Let the engine call the Python function of a signal."""
     made.python = made.kind == CALLED
     made.keep = SIGNATURE(callback(system, function, failure, made.value.size))
     made.address = ctypes.cast(made.keep, ctypes.c_void_p).value or 0
 
 
 def _compiled(made: Signal, function: Any) -> bool:
-    """Make a signal of a compiled function; returns whether it is one."""
+    """Make a signal from a compiled function; return whether it is one."""
     address = compiled_function(made.name, function)
     if not address:
         return False
@@ -228,7 +228,7 @@ def _compiled(made: Signal, function: Any) -> bool:
 
 
 def compiled_function(name: str, function: Any) -> int:
-    """The address of a compiled function, made by `numba.cfunc` or ctypes; 0 if it is none."""
+    """The address of a compiled function made by `numba.cfunc` or ctypes; 0 if it is not one."""
     if isinstance(function, _FUNCTION):
         arguments: tuple = tuple(function.argtypes or ())
         result = function.restype
@@ -261,9 +261,9 @@ def compiled_function(name: str, function: Any) -> int:
 
 
 def callback(system: System, function: Any, failure: list[BaseException], size: int):
-    """A Python function of (t, q, v) behind the C signature; its first error is kept, and its result is then NaN.
+    """A Python function of (t, q, v) with the C signature; its first error is kept, and its result is then NaN.
 
-    Within a step quaternions leave unit length.  The function gets them scaled to it, because functions of Limber
+    Within a step quaternions leave unit length.  The function receives them scaled to it, because functions of Limber
     expect that.  It is not called for states of a step that diverges.
     """
     nq, nv = system.nq, system.nv

@@ -1,4 +1,4 @@
-"""`simulate`: a system in time."""
+"""`simulate`: integrate the motion of a system."""
 
 from __future__ import annotations
 
@@ -91,33 +91,31 @@ def simulate(
         501 times.
     rtol, atol : tolerances of the adaptive methods on every element of q and v, per step.
     method : "rk4" (fixed `step`), "rk45", "tsit5", "dop853" (orders 5, 5 and 8, adaptive), "sdirk4" (implicit, for
-        stiff modes and stiff torque laws; `integrators.implicit`), or "auto": dop853 or sdirk4, whichever turns out
-        cheaper as the run goes on.  For comparison there are "RK23", "RK45", "DOP853", "Radau", "BDF" and "LSODA" of
-        SciPy, and "cvode" and "ida" of SUNDIALS, which call Python at every evaluation; "ida" uses inverse dynamics
-        alone, all others forward dynamics.
-    step, max_step : the first step (of rk4, every step), and the longest one.
-    events : see `Event`.  Those at the same time happen in the order of the list.  Their actions may change the topology:
-        `Result.topology` and `Result.changes` tell what was active when.
-    engine : "general", or "generated": C code of this system (`compile`), several times as fast.  Batches with
-        method="rk4" and constant torques, or one PD controller whose samples all output times are, then run in SIMD lanes,
-        with steps that end at the output times (`simulation.lanes`); on a GPU with "cuda".
-    progress : whether to show a progress bar; by default in a terminal, for runs of more than a second.
-    save : an HDF5 file for the result.  Rows are written as the run goes on, to a file of that name with ".part"
-        behind it; a run that is killed leaves them there (`Result.load` finds them).  An older file stays until
-        the run has ended.
-
+        stiff modes and stiff torque laws; `integrators.implicit`), or "auto": dop853 or sdirk4, whichever proves
+        cheaper during the run.  For comparison there are "RK23", "RK45", "DOP853", "Radau", "BDF" and "LSODA" of SciPy,
+        and "cvode" and "ida" of SUNDIALS, which call Python at every evaluation; "ida" uses only inverse dynamics, all
+        others forward dynamics.
+    step, max_step : the first step (for rk4, every step), and the longest one.
+    events : see `Event`.  Simultaneous events occur in the order of the list.  Their actions may change the topology:
+        `Result.topology` and `Result.changes` say what was active when.
+    engine : "general", or "generated": C code for this system (`compile`), several times as fast.  Batches with
+        method="rk4" and constant torques, or with one PD controller that is sampled at every output time, then run in
+        SIMD lanes, with steps that end at the output times (`simulation.lanes`); on a GPU with "cuda".
+    progress : whether to show a progress bar; by default it is shown in a terminal, for runs of more than a second.
+    save : an HDF5 file for the result.  Rows are written during the run to a file of that name with ".part" appended; a
+        run that is killed leaves them there (`Result.load` finds them).  An older file stays until the run has ended.
     parameters : {name: number}, other numbers of the system for this run (`System.with_parameters`).
 
-    A batch of cases runs on all cores and gives a `BatchResult` (`simulation.batch`).  What differs from case to case has
-    one more dimension in front: q0 (cases, nq), v0 (cases, nv), torque (cases, nv) or a list with one for each case,
-    parameters (cases,), or (cases, ...) of those that are arrays.  A case that fails is a row that says why, and all
-    others go on.
+    A batch of cases runs on all cores and gives a `BatchResult` (`simulation.batch`).  Whatever differs between cases
+    has an additional first dimension: q0 (cases, nq), v0 (cases, nv), torque (cases, nv) or a list with one for each
+    case, parameters (cases,), or (cases, ...) for array parameters.  A case that fails is a row with the reason, and
+    all others continue.
 
-    Quaternions keep unit length, and closures stay met: every step, output row and event is projected onto them, in
-    position and velocity.  A run that an event stops has the state there as its last row.  A run that is
-    interrupted (Ctrl-C) returns the result so far; one that gets stuck raises SimulationError.  That error holds the
-    result so far in `error.result`, and so does an error of a torque function or of a file that cannot be written, and
-    an exception that the handler of a signal raises.
+    Quaternions keep unit length, and closures stay satisfied: every step, output row and event is projected onto them,
+    in position and velocity.  If an event stops a run, the last row is the state at the event.  An interrupted run
+    (Ctrl-C) returns the result so far.  A run that gets stuck raises SimulationError, which has the result so far in
+    `error.result`.  So does an error in a torque function, an error in writing the file, and an exception raised by a
+    signal handler.
     """
     check_system(system)
     start = number("t0", t0)
@@ -244,7 +242,7 @@ def simulate(
 
 
 def _methods(method: Any) -> tuple[Method, ...]:
-    """The methods of Limber that a run by `method` uses."""
+    """The methods of Limber that a run with `method` uses."""
     names = AUTOMATIC if isinstance(method, str) and method == "auto" else (method,)
     if not isinstance(method, str) or not set(names) <= set(method_names()):
         known = ", ".join(["auto", *method_names()])

@@ -1,4 +1,4 @@
-"""The stages of a run in progress: the system as it was closed from one change of topology to the next."""
+"""The stages of a run in progress: the system with its closures from one change of topology to the next."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from limber.simulation.topology import Known, TopologyChange
 
 
 class Stages:
-    """The system as it was closed at the start of a run, and the changes of topology since.
+    """The system with its closures at the start of a run, and the changes of topology since.
 
     first : the system at the start.
     changes : the changes, in order.
@@ -23,12 +23,12 @@ class Stages:
         self._rows: list[int] = []
 
     def add(self, change: TopologyChange, rows: int) -> None:
-        """Note a change that happened when so many rows had been written."""
+        """Record a change, with the number of rows written before it."""
         self.changes.append(change)
         self._rows.append(rows)
 
     def of_rows(self, count: int) -> np.ndarray:
-        """(count,): how many changes had happened at each of the first rows."""
+        """(count,): how many changes had occurred at each of the first rows."""
         if not self.changes:
             return np.zeros(count, dtype=int)
         return np.searchsorted(self._rows, np.arange(count), side="right")

@@ -1,4 +1,4 @@
-"""States as users give them: where a run starts, and what the action of an event returns."""
+"""States given by users: where a run starts, and what the action of an event returns."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def initial_state(
 
 
 def coordinates(system: System, name: str, given: ArrayLike) -> Array:
-    """q as the user gives it, with its quaternions scaled to unit length."""
+    """q as given by the user, with its quaternions scaled to unit length."""
     q = np.array(array(name, given, (system.nq,)))
     for body, at in quaternions(system):
         unit_quaternion(f"{name}[{at.start}:{at.stop}], the quaternion of body {body!r},", q[at])
@@ -28,5 +28,5 @@ def coordinates(system: System, name: str, given: ArrayLike) -> Array:
 
 
 def speeds(system: System, name: str, given: ArrayLike) -> Array:
-    """v as the user gives it."""
+    """v as given by the user."""
     return np.array(array(name, given, (system.nv,)))

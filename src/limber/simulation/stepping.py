@@ -1,4 +1,4 @@
-"""How a run goes on to a time: with one method, or with the cheaper of an explicit and an implicit one.
+"""How a run proceeds to a time: with one method, or with the cheaper of an explicit and an implicit one.
 
 A run advances by calls of some number of steps each, between which progress is shown and results are stored.
 """
@@ -25,7 +25,7 @@ Show = Callable[[Run], None]
 
 
 def advance_to(run: Run, until: float, show: Show) -> int:
-    """Integrate to a time or to an event; returns why it stopped, see `integrators.context`."""
+    """Integrate to a time or to an event; return why it stopped, see `integrators.context`."""
     if len(run.settings.methods) > 1:
         return _with_the_cheaper(run, until, show)
     (method,) = run.settings.methods
@@ -38,11 +38,11 @@ def advance_to(run: Run, until: float, show: Show) -> int:
 
 
 def _with_the_cheaper(run: Run, until: float, show: Show) -> int:
-    """Take explicit steps, and implicit ones wherever those are cheaper: both are tried in turn as the run goes on.
+    """Take explicit steps, and implicit ones where those are cheaper: both are tried in turn during the run.
 
-    Explicit steps that stability limits, not accuracy, lead to a trial of implicit ones at once.  The steps of a trial
-    are part of the result, so that a trial costs no more than the difference of the methods.  The choice counts
-    evaluations, not seconds: a run that is repeated takes the same steps.
+    Explicit steps limited by stability, not accuracy, lead to a trial of implicit ones at once.  The steps of a trial
+    are part of the result, so a trial costs no more than the difference of the methods.  The choice counts
+    evaluations, not seconds: a repeated run takes the same steps.
     """
     method, other = run.settings.methods
     kept, steps, alarm = 0, FIRST_STEPS, STIFF_STEPS

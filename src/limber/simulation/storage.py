@@ -12,12 +12,12 @@ from limber.simulation.result import Result
 
 
 def save(result: Result, path: str | PathLike) -> None:
-    """Write a result to an HDF5 file, model included; `load` gives it back bit for bit."""
+    """Write a result to an HDF5 file, including the model; `load` restores it bit for bit."""
     hdf5.write(result, result_path(path), heading(result))
 
 
 def load(path: str | PathLike) -> Result:
-    """The result of a file; of a run that did not end, the rows that it had written."""
+    """Read the result of a file; for a run that did not finish, the rows that it had written."""
     where = file_path(path)
     part = recording.part_of(where)
     if part.is_file():

@@ -1,4 +1,4 @@
-"""Why a run got stuck, in words, and what to do about it."""
+"""Why a run got stuck, in words, and the remedy."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _left_behind(run: Run) -> str:
 
 
 def _open(run: Run, method: Method, gap: float, row: int) -> str:
-    """Why a run is stuck whose closures are off by a gap."""
+    """Why a run is stuck whose closures are violated by a gap."""
     s = run.system
     name = next(n for n, rows in s.closure_rows.items() if rows.start <= row < rows.stop)
     if method.adaptive:
@@ -100,7 +100,7 @@ def _no_longer_moving(run: Run, method: Method) -> str:
 
 
 def _next_to_singular(run: Run) -> bool:
-    """Whether the rows of closures are nearly dependent where the run is, and were not before."""
+    """Whether the closure rows are nearly dependent at the present state, and were not before."""
     from limber.integrators.projection import NEAR  # noqa: PLC0415 (Numba)
 
     return bool(run.clock[R.CONDITION] > NEAR * run.clock[R.BEST_CONDITION] > 0.0)

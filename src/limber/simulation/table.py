@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Torques over time; before the first time and after the last one they are constant.
+    """Torques over time, constant before the first time and after the last one.
 
     Parameters
     ----------
-    t : (n,) times, strictly increasing, s.  A jump is two times next to each other.
+    t : (n,) times, strictly increasing, s.  Represent a jump by two times next to each other.
     tau : (n, nv) torques, in the layout of v; or (n, r) for the joint speeds alone, with modal forces of zero.
     smooth : True for a cubic spline through the rows instead of straight lines between them.
-    error : the largest error of the interpolation as a fraction of the largest torque, for a table that was
+    error : the largest interpolation error as a fraction of the largest torque, for a table that was
         sampled from a function.
     """
 
@@ -51,16 +51,16 @@ class Table:
         object.__setattr__(self, "error", number("error", self.error, minimum=0.0))
 
     def __call__(self, t: ArrayLike) -> Array:
-        """The torques at one time or many; the shape is that of t followed by the number of columns."""
+        """Return the torques at one time or many; the shape is that of t followed by the number of columns."""
         times = numbers("t", t, "(...)")
         return interpolated(self.rows(), times)
 
     def rows(self) -> Array:
-        """The table as `integrators.rates` reads it: time, values, slopes after and slopes before each row."""
+        """Return the table as `integrators.rates` reads it: time, values, slopes after and slopes before each row."""
         return _with_slopes(self.t, self.tau, self.smooth)
 
     def corners(self) -> Array:
-        """The times at which the torques jump or bend by more than sampling explains."""
+        """Return the times at which the torques jump or bend by more than sampling explains."""
         return kinks(self.rows())
 
 

@@ -9,7 +9,7 @@ from limber.assembly.system import System
 
 
 def drained(system: System, masses: Mapping[str, float]) -> System:
-    """The system with other masses of tanks, whose inertias are in proportion."""
+    """The system with other masses of tanks, and inertias in proportion."""
     given: dict[str, Any] = {}
     for body, mass in masses.items():
         tank: Any = system.bodies[body]

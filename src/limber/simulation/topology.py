@@ -1,4 +1,4 @@
-"""Changes of topology in a simulation: what is asked for, how it is carried out, and what a result keeps of it."""
+"""Changes of topology in a simulation: how they are requested, carried out and stored in a result."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ Known = dict[str, Closure | Relation]
 class TopologyChange:
     """A change of topology in a simulation.
 
-    t : when.
+    t : the time of the change.
     kind, name : "attach", "release", "lock" or "unlock", and the closure or the body.
     event : the name of the event whose action it was.
-    system : with the closures that are active after it.
-    q, v : the state before it.
+    system : the system with the closures that are active after the change.
+    q, v : the state before the change.
     q_after, v_after : the state after it.
-    wrenches : the impulses of the closures, as `lb.impulse` gives them; empty where nothing jumped.
-    energy : by how much the energy grew, J; impulses make it less.
+    wrenches : the impulses of the closures, as given by `lb.impulse`; empty if nothing jumped.
+    energy : the increase of the energy, J; impulses reduce it.
 
-    Energy and momentum of a ruthless system are those of the full one, which its impulses are taken from.
+    Energy and momentum of a ruthless system are those of the full one, from which its impulses are computed.
     """
 
     t: float
@@ -49,24 +49,24 @@ class TopologyChange:
 
     @property
     def energy_lost(self) -> float:
-        """The energy that the impulse took, J."""
+        """The energy lost in the impulse, J."""
         return -self.energy
 
     @cached_property
     def momentum_before(self) -> Array:
-        """The momentum [angular, linear] about the world origin before it, (6,)."""
+        """The momentum [angular, linear] about the world origin before the change, (6,)."""
         return momentum(self.system.with_full_fidelity(), self.q, self.v)
 
     @cached_property
     def momentum_after(self) -> Array:
-        """The momentum after it, (6,)."""
+        """The momentum after the change, (6,)."""
         return momentum(self.system.with_full_fidelity(), self.q_after, self.v_after)
 
     @property
     def impulse(self) -> Array | None:
-        """The impulse of the closure that was attached or that locks the joint: (6,), or () for a relation; else None.
+        """The impulse of the closure that was attached or that locks the joint, (6,), or () for a relation.
 
-        A joint that several closures lock has one number for each of them.
+        None if there is no such closure.  A joint that several closures lock has one number for each of them.
         """
         if self.kind == "attach":
             return self.wrenches.get(self.name)
@@ -87,11 +87,11 @@ class TopologyChange:
 
 @dataclass(frozen=True, eq=False)
 class Interval:
-    """A time in which the same closures are active.
+    """A time interval in which the same closures are active.
 
     start, end : s.
-    closures : the names of those that are active.
-    system : closed by them.
+    closures : the names of the active closures.
+    system : the system with these closures.
     """
 
     start: float
@@ -108,7 +108,7 @@ class Interval:
 def intervals(
     system: System, changes: Sequence[TopologyChange], start: float, end: float
 ) -> tuple[Interval, ...]:
-    """The intervals of a run from `start` to `end`; those without length are left out."""
+    """The intervals of a run from `start` to `end`; those of zero length are left out."""
     times = [min(start, *(c.t for c in changes)), *(c.t for c in changes)] if changes else [start]
     ends = [*times[1:], max(end, times[-1])]
     found: list[Interval] = []
@@ -121,7 +121,7 @@ def intervals(
 
 
 def changes_of(action: object) -> tuple[Change, ...] | None:
-    """The changes that an action or its answer consists of; None if it is something else."""
+    """The changes contained in an action or its return value; None if it is something else."""
     if isinstance(action, Change):
         return (action,)
     if isinstance(action, list | tuple) and action and all(isinstance(x, Change) for x in action):
@@ -130,9 +130,9 @@ def changes_of(action: object) -> tuple[Change, ...] | None:
 
 
 def refuse_impossible(system: System, actions: Sequence[object]) -> None:
-    """Refuse changes that name what the system does not have, before a run.
+    """Reject changes that name what the system does not have, before a run.
 
-    Names of closures are left alone if there are functions among the actions, which may attach others.
+    Names of closures are not checked if there are functions among the actions, which may attach others.
     """
     asked = [change for action in actions for change in changes_of(action) or ()]
     known = dict(system.closures)
@@ -154,9 +154,9 @@ def refuse_impossible(system: System, actions: Sequence[object]) -> None:
 
 
 def refuse_changes(changes: Sequence[Change], engine: str, driven: Sequence[str]) -> None:
-    """Refuse changes in a run that cannot take them.
+    """Reject changes in a run that does not support them.
 
-    driven : bodies whose joints move as prescribed.
+    driven : bodies whose joints have a prescribed motion.
     """
     if changes and engine == "generated":
         raise ArgumentValueError(
@@ -175,10 +175,10 @@ def refuse_changes(changes: Sequence[Change], engine: str, driven: Sequence[str]
 def carried_out(
     change: Change, system: System, q: Array, v: Array, known: Known, t: float, event: str
 ) -> TopologyChange:
-    """What a change makes of a system and a state of a run.
+    """Apply a change to a system and a state of a run.
 
-    known : the closures that may be attached by name; those that are active afterwards, or that were met with restitution,
-        are added.
+    known : the closures that may be attached by name; those that are active afterwards, or that had an impact with
+        restitution, are added.
     """
     q, v = q.copy(), v.copy()
     try:
@@ -191,7 +191,7 @@ def carried_out(
     except LimberError as error:
         raise SimulationError(f"the action of event {event!r} at t = {t:.6g} s: {error}") from error
     if isinstance(change, Attach) and name not in known and name not in changed.system.closures:
-        # ends that part again leave the closure inactive, and a later change may name it
+        # if the ends separate again, the closure stays inactive, and a later change may name it
         known[name] = given_closure(change.closure, system.attachments, {*known, *system.closures})
     known.update(changed.system.closures)
     gained, full = 0.0, system.with_full_fidelity()
@@ -221,7 +221,7 @@ def _free_name(change: Change, system: System, known: Known) -> str:
 
 
 def subject_of(change: Change) -> str | None:
-    """The name of the closure or the body that a change is about; None of a closure that has no name yet."""
+    """The name of the closure or body of a change; None for a closure that has no name yet."""
     if isinstance(change, Release):
         return change.name
     if isinstance(change, Lock | Unlock):
@@ -238,7 +238,7 @@ def subject_of(change: Change) -> str | None:
 
 
 def _refuse_other_kind(system: System, known: Known) -> None:
-    """Refuse a closure under the name that a closure of another kind had before in the same run."""
+    """Reject a closure with the name of an earlier closure of another kind in the same run."""
     for name, closure in system.closures.items():
         if isinstance(closure, Relation) != isinstance(known.get(name, closure), Relation):
             raise ArgumentValueError(

@@ -45,9 +45,10 @@ CASES_AT_ONCE = 4096
 
 
 class OfBody(NamedTuple):
-    """What limits of one flexible body are made of; systems that differ in other bodies share it.
+    """The data for the limits of one flexible body; systems that differ in other bodies share it.
 
-    steepest : (modes,), the largest rotation of any node by one unit of each mode, which bounds the rotations of all nodes.
+    steepest : (modes,), the largest rotation of any node per unit of each mode, which bounds the rotations of all
+        nodes.
     """
 
     spread: Array
@@ -74,7 +75,7 @@ class Limits:
     """The limits of the flexible bodies of a system, as arrays over the bodies.
 
     truncated : the bodies whose second-order shapes are truncated.
-    beams, deep : those that loads along them soften or stiffen, and those that may tip over sideways.
+    beams, deep : those that axial loads soften or stiffen, and those that may tip over sideways.
     structures : whether there are bodies with other loads that change their stiffness.
     """
 
@@ -102,12 +103,12 @@ class Limits:
                 self.turning[where.v_modes] = _of_body(body).steepest
 
     def turned(self, q: Array) -> Array:
-        """Bounds of the rotations of nodes, rad, (bodies,), given the largest of each coordinate."""
+        """Bounds of the rotations of nodes, rad, (bodies,), given the largest value of each coordinate."""
         return np.add.reduceat(q[self.columns] * self.steepest, self.starts)
 
     @property
     def loaded(self) -> bool:
-        """Whether there are bodies whose loads are looked at."""
+        """Whether there are bodies whose loads are checked."""
         return bool(self.beams.names or self.deep.names or self.structures)
 
 
@@ -122,9 +123,9 @@ def _limits_of(system: System) -> Limits:
 
 
 def refuse_indefinite(result: Result, stuck: SimulationError | None = None) -> None:
-    """Refuse a motion in which the mass matrix of a body with truncated second-order shapes became indefinite.
+    """Reject a motion in which the mass matrix of a body with truncated second-order shapes became indefinite.
 
-    stuck : the error of a motion that got stuck, which is what it does where the mass matrix becomes singular.
+    stuck : the error of a motion that got stuck, as happens where the mass matrix becomes singular.
     """
     s = result.system
     truncated = _limits_of(s).truncated
@@ -146,7 +147,7 @@ def refuse_indefinite(result: Result, stuck: SimulationError | None = None) -> N
 
 
 def _truncated(name: str) -> str:
-    """What to know about a body with truncated second-order shapes."""
+    """Information about a body with truncated second-order shapes."""
     return (
         f"The geometric stiffening of {name!r} is in truncated form, all that unit loads tell of a structure, and in that "
         "form the mass matrix becomes indefinite at deflections of a few per cent of the length. Reduce it to fewer modes, "
@@ -208,8 +209,8 @@ def warn_outside_theory(result: Result) -> None:
 def cases_in_doubt(system: System, q: Array, v: Array, tau: Array) -> np.ndarray:
     """(cases,): whether motions (cases, n, ...) of one open system may leave small-deformation theory.
 
-    It is false only where `warn_outside_theory` and `refuse_indefinite` have nothing to say.  Loads are evaluated as they
-    do it, spins and rotations bounded; all cases at once, at a cost of microseconds each.
+    It is false only if `warn_outside_theory` and `refuse_indefinite` have nothing to report.  Loads are evaluated as
+    there; spins and rotations are bounded; all cases at once, at a cost of microseconds each.
     """
     limits = _limits_of(system)
     count, n = q.shape[:2]
@@ -232,7 +233,7 @@ def cases_in_doubt(system: System, q: Array, v: Array, tau: Array) -> np.ndarray
 
 
 def _overloaded(system: System, limits: Limits, q: Array, v: Array, tau: Array) -> np.ndarray:
-    """(cases,): whether loads of beams are beyond their limits in the few rows that are looked at."""
+    """(cases,): whether loads of beams are beyond their limits in the few rows that are checked."""
     beams, deep = limits.beams, limits.deep
     rows = _few_rows(v)
     case = np.arange(len(q))[:, None]
@@ -246,7 +247,7 @@ def _overloaded(system: System, limits: Limits, q: Array, v: Array, tau: Array) 
 
 
 def _few_rows(v: Array) -> np.ndarray:
-    """The rows (..., few) in which spins and loads are looked at: some spread over motions (..., n, nv), and the fastest."""
+    """The rows (..., few) for the check of spins and loads: some spread over motions (..., n, nv), and the fastest."""
     fastest = np.einsum("...ij,...ij->...i", v, v).argmax(axis=-1)
     spread_out = np.arange(0, v.shape[-2], -(-v.shape[-2] // SPIN_ROWS))
     rows = np.empty((*fastest.shape, len(spread_out) + 1), dtype=np.int64)

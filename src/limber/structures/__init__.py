@@ -1,4 +1,4 @@
-"""Structures of finite elements, and their reduction to flexible bodies."""
+"""Finite-element structures, and their reduction to flexible bodies."""
 
 from limber.bodies.beam_forces import beam_forces
 from limber.structures.buckling import Buckling

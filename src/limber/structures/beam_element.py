@@ -1,27 +1,27 @@
 r"""Beam elements in space, many at once.
 
-An element carries what acts on its end 2 to its end 1 by statics alone, so its section forces are exact whatever its
-section does along it.  With T(x) the section forces of unit forces and moments at end 2 and S(x) the compliance of
+An element transfers the loads on its end 2 to its end 1 by statics alone, so its section forces are exact however its
+section varies.  With the section forces T(x) due to unit forces and moments at end 2 and the compliance S(x) of
 the section, the flexibility of the element is
 
     F = int T^T S T dx,        K = D^T F^-1 D,        D = [-phi^T, 1]
 
-where D takes the rigid-body motion of end 1 from the displacements of end 2.  The strains S T F^-1 D u are integrated
-from end 1 to displacements, which are the exact static ones; consistent mass and geometric stiffness are integrals over
-them.  Shear deformation is in S, so that nothing locks, and slender elements are those without it.  The integrals
-are taken at the points of a Gauss collocation method, with whose coefficients both ends agree to rounding.
+where D subtracts the rigid-body motion of end 1 from the displacements of end 2.  The strains S T F^-1 D u are
+integrated from end 1 to displacements, which are the exact static ones; consistent mass and geometric stiffness are
+integrals over them.  Shear deformation is in S, so nothing locks, and slender elements are those without it.  The
+integrals are taken at the points of a Gauss collocation method, with whose coefficients both ends agree to rounding.
 
-The geometric stiffness is the work of the section forces n = (N, Vy, Vz) and m = (Mx, My, Mz) in the strains of second
-order of a beam that turns by the rotation vectors theta (Reissner, Simo),
+The geometric stiffness is the work of the section forces n = (N, Vy, Vz) and m = (Mx, My, Mz) in the second-order
+strains of a beam that rotates by the rotation vectors theta (Reissner, Simo),
 
     int n . (theta x (theta x e1) / 2 - theta x u') - m . (theta x theta') / 2 dx
 
-of which the part of N is taken as N (v'^2 + w'^2) / 2 (Engesser); both agree where shear does not deform the beam.  With
-the rotation vectors of the nodes as freedoms, the elements at a node fit together at any angle.
+in which the part of N is taken as N (v'^2 + w'^2) / 2 (Engesser); both agree if there is no shear deformation.  With
+the rotation vectors of the nodes as degrees of freedom, the elements at a node fit together at any angle.
 
-Freedoms of an element are displacement and rotation of end 1, then of end 2, in the axes of the element: x along it.
-Section forces are N, Vy, Vz, Mx, My, Mz; strains eps, gamma_y = v' - theta_z, gamma_z = w' + theta_y, and the
-derivatives of the three rotations.
+The degrees of freedom of an element are displacement and rotation of end 1, then of end 2, in the axes of the element:
+x along it.  Section forces are N, Vy, Vz, Mx, My, Mz; strains eps, gamma_y = v' - theta_z, gamma_z = w' + theta_y, and
+the derivatives of the three rotations.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from limber.checks import Array
 
 
 def compliance(section: Section) -> Array:
-    """S (6, 6): the strains of unit section forces."""
+    """S (6, 6): the strains due to unit section forces."""
     S = np.zeros((6, 6))
     S[0, 0] = 1.0 / section.EA
     if section.kGA is not None:
@@ -75,7 +75,7 @@ class ElementMatrices:
 
 
 def section_forces(length: Array, remaining: Array) -> Array:
-    """T: section forces at a distance `remaining` from end 2 of unit forces and moments there."""
+    """T: section forces at a distance `remaining` from end 2 due to unit forces and moments there."""
     T = np.zeros((*np.broadcast_shapes(length.shape, remaining.shape), 6, 6))
     T[...] = np.eye(6)
     T[..., 4, 2] = -remaining
@@ -165,10 +165,10 @@ def _moved(length: Array) -> Array:
 
 
 def released(matrices: ElementMatrices, pins: tuple[bool, bool]) -> ElementMatrices:
-    """The same elements with ball joints at their ends 1 and 2 as `pins` says.
+    """The same elements with ball joints at their ends 1 and 2 as given by `pins`.
 
     The rotations of such an end follow from those that remain, by statics.  An element with two ball joints does not
-    turn about its own axis.
+    rotate about its own axis.
     """
     if not any(pins):
         return matrices

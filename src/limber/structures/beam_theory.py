@@ -1,4 +1,4 @@
-r"""Beams beside the theory that they are an approximation of.
+r"""Comparison of beams with the theory that they approximate.
 
 The modes of the theory come from the Ritz method of `beam_ritz` with more polynomials than the modes need.  Deflections
 of the tip under unit loads there come from quadrature:
@@ -28,7 +28,7 @@ MORE = 6
 
 
 def beam_comparison(recipe: BeamRecipe) -> Comparison:
-    """The modes of a beam, in ascending order of frequency, and its static deflections beside those of its theory."""
+    """Compare the modes of a beam, by ascending frequency, and its static deflections with beam theory."""
     along, own = shapes_of(recipe)
     counts = dict(recipe.modes)
     exact = sorted(
@@ -58,7 +58,7 @@ def beam_comparison(recipe: BeamRecipe) -> Comparison:
 
 @dataclass(frozen=True, eq=False)
 class _Scaled:
-    """A shape of a beam that was changed, normalized with the masses that it has now."""
+    """A shape of a changed beam, normalized with its present masses."""
 
     shape: BeamShape
     omega: float
@@ -148,7 +148,7 @@ def _product(
 
 
 def _static(recipe: BeamRecipe, along: AlongBeam, own: list[BeamShape]) -> tuple[StaticLoad, ...]:
-    """Deflections of the tip; without those that the numbers of the beam do not tell."""
+    """Deflections of the tip, without those that the numbers of the beam do not determine."""
     L = recipe.length
     x, share = gauss_points(L, 8)
     share = share * L

@@ -1,12 +1,12 @@
 r"""Linearized buckling of a structure.
 
 Solves    (K + lambda (K_g(u) - C)) phi = 0 for the smallest lambda > 0
-Given     the loads f, in equilibrium with K u = f; K_g(u), the geometric stiffness of the stresses by u; and, of a steady
-          spin w, the centrifugal forces on displacements, C = int rho (w x N)^T (w x N)
+Given     the loads f, in equilibrium with K u = f; the geometric stiffness K_g(u) of the stresses due to u; and, for a
+          steady spin w, the centrifugal forces on displacements, C = int rho (w x N)^T (w x N)
 Computes  the factors lambda by which all loads are multiplied, and the shapes phi
 
 C is exact for solids.  In frames and plates it is that of the displacements of the nodes without their rotations, which
-converges with the second power of the size of the elements.
+converges with the second power of the element size.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Buckling:
-    """The loads at which a structure buckles, as factors of those given, ascending; printed, they are a table.
+    """The loads at which a structure buckles, as factors of the given loads, ascending; they print as a table.
 
-    factors : (k,) positive; the structure buckles when its loads are multiplied by the first of them.  There may be fewer
-        than were asked for, and none if the loads only pull.  Reversed loads have other factors.
-    shapes : (n, 6, k) or (n, 3, k) freedoms of the nodes, the largest displacement 1.
-    displacements : (n, 6) or (n, 3) freedoms of the nodes under the loads given.
+    factors : (k,) positive; the structure buckles when its loads are multiplied by the first of them.  There may be
+        fewer than requested, and none if the loads only pull.  Reversed loads have other factors.
+    shapes : (n, 6, k) or (n, 3, k) degrees of freedom of the nodes, with a largest displacement of 1.
+    displacements : (n, 6) or (n, 3) degrees of freedom of the nodes under the given loads.
     nodes : k names, of the nodes that move most.
-    limit : factors above it, a thousand times the least of the loads or of their reverse, were not looked for.
+    limit : upper bound of the search, a thousand times the smallest factor of the loads or of their reverse.
     note : what the model cannot show, in words, or "".
     """
 
@@ -123,7 +123,7 @@ def structure_buckling(
 
 
 def _with_note(structure: Structure, u: Array, found: Buckling) -> Buckling:
-    """With a note, and a warning if it concerns the lowest factor, about buckling that the elements cannot show."""
+    """Add a note, and a warning if it concerns the lowest factor, about buckling that the elements cannot show."""
     missed = structure.missed_buckling(u)
     if missed is None:
         return found
@@ -134,7 +134,7 @@ def _with_note(structure: Structure, u: Array, found: Buckling) -> Buckling:
 
 
 def _held_freedoms(structure: Structure, held: Any) -> np.ndarray:
-    """(N,): the freedoms that `held` names."""
+    """(N,): the degrees of freedom that `held` names."""
     mask = np.zeros((len(structure), structure.freedoms), bool)
     if held is None:
         return mask.ravel()
@@ -167,7 +167,7 @@ def _check_held(support: Support) -> None:
 def _loads(
     work: Reduction, forces: Any, moments: Any, gravity: Any, spin: Any, about: Any
 ) -> tuple[Array, sp.csr_array]:
-    """The loads (N,), and what they take from the stiffness as the structure moves."""
+    """The loads (N,), and the softening that they cause as the structure moves."""
     s = work.structure
     f = np.zeros(s.K.shape[0])
     C = sp.csr_array(s.K.shape)
@@ -211,10 +211,13 @@ def _loads(
 def missed_in_members(
     names: list[str], euler: Array, single: np.ndarray, total: int
 ) -> tuple[float, str] | None:
-    """What a frame says about pressed members of one element: the least factor at which one of them may buckle.
+    """The note of a frame about compressed members of one element: the lowest factor at which one of them may buckle.
 
-    names : of the members; euler : (members,) the factor at which each buckles as a column with ball joints at its
-    ends, infinite if it is not pressed; single : which are single elements; total : the number of members.
+    names : of the members.
+    euler : (members,) the factor at which each buckles as a column with ball joints at its ends, infinite if it is not
+        compressed.
+    single : which are single elements.
+    total : the number of members.
     """
     pressed = single & np.isfinite(euler)
     if not pressed.any():

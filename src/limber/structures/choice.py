@@ -1,4 +1,4 @@
-"""How many modes are wanted: by number, by frequency or by effective mass."""
+"""The choice of modes: by number, by frequency or by effective mass."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _FORMS = (
 
 @dataclass(frozen=True)
 class Choice:
-    """The modes that are wanted; one of `count`, `band` and `part` is given."""
+    """The requested modes; one of `count`, `band` and `part` is given."""
 
     count: int | None = None
     band: tuple[float, float] | None = None
@@ -78,10 +78,10 @@ def chosen_modes(
     effective: Callable[[Array], Array],
     advanced: Callable[[float], None],
 ) -> tuple[Array, Array, Array]:
-    """omega^2, shapes and accuracy of the modes that are wanted.
+    """omega^2, shapes and accuracy of the requested modes.
 
-    effective : the parts of the total mass (k, 6) that shapes (N, k) have in each of `DIRECTIONS`, nan
-        where there is no inertia.
+    effective : the fractions of the total mass (k, 6) that shapes (N, k) have in each of `DIRECTIONS`, nan
+        if there is no inertia.
     """
     if choice.count is not None:
         found = modes.find(choice.count, advanced)
@@ -109,7 +109,7 @@ def chosen_modes(
 
 
 def _wanted(choice: Choice, value, shapes, effective, complete: bool) -> np.ndarray | slice | None:
-    """Which of the modes are wanted; None if they do not suffice."""
+    """Which of the modes are requested; None if they do not suffice."""
     if choice.band is not None:
         low, high = choice.band
         omega = np.sqrt(value)

@@ -1,11 +1,9 @@
 r"""Sparse Cholesky factorization by the multifrontal method.
 
-Solves    A x = b with A = L L^T symmetric and positive definite
-Given     A and the nested dissection of its nodes
-Computes  L, in dense blocks: [L11; L21] for the columns of each group
-Sweep     groups in their order of elimination; a group adds what its elimination leaves to its parent
-Cost      for n freedoms, about n^(4/3) numbers and n^2 multiplications for a solid block, far less for slender ones;
-          nearly all in the dense products of LAPACK and BLAS
+Solves    A x = b with A = L L^T symmetric and positive definite Given     A and the nested dissection of its nodes
+Computes  L, in dense blocks: [L11; L21] for the columns of each group Sweep     groups in their order of elimination; a
+group adds the remainder of its elimination to its parent Cost      for n degrees of freedom, about n^(4/3) numbers and
+n^2 multiplications for a solid block, far less for slender ones; nearly all in the dense products of LAPACK and BLAS
 
 A pivot that is not positive shows that something is not held: `NotHeldError` has its row.
 """
@@ -30,7 +28,7 @@ RUN = 8
 
 
 class NotHeldError(Exception):
-    """A matrix that is not positive definite; `row` is the row at which that shows."""
+    """A matrix that is not positive definite; `row` is the row at which this shows."""
 
     def __init__(self, row: int):
         super().__init__(row)
@@ -66,8 +64,8 @@ class Cholesky:
     """The factor of a sparse matrix.
 
     node_of : the node of each row of A.
-    position : (n, 3) where the nodes are; it decides the order of elimination.
-    advanced : called with the part of the work that is done, from 0 to 1.
+    position : (n, 3) positions of the nodes, which determine the order of elimination.
+    advanced : called with the fraction of the work that is done, from 0 to 1.
     """
 
     def __init__(
@@ -91,7 +89,7 @@ class Cholesky:
 
     @property
     def entries(self) -> int:
-        """How many numbers L has."""
+        """The number of entries of L."""
         return sum(block.L11.size + block.L21.size for block in self.blocks)
 
     def _factor(self, A, parents, ends, advanced) -> None:
@@ -124,7 +122,7 @@ class Cholesky:
             advanced((i + 1) / len(parents))
 
     def _eliminate(self, front, start, end, below, diagonal) -> Array:
-        """Eliminate the first rows of a front; returns what is left of it, in its lower triangle."""
+        """Eliminate the first rows of a front; return the remainder, in its lower triangle."""
         width = end - start
         L11, info = lapack.dpotrf(front[:width, :width], lower=1, clean=1)
         if info > 0:

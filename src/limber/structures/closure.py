@@ -1,14 +1,14 @@
-r"""Modal integrals of a body of which only the mass matrix at rest is known.
+r"""Modal integrals of a body for which only the mass matrix at rest is known.
 
-M_m(0) holds mass, S0, J0, E0, F0 and G0.  J1, F1 and J2, by which centrifugal and Coriolis forces grow with the
-deformation, need moments of the mode shapes that it does not hold.  They are closed as follows: every mode is the mean
-rigid motion of the mass,
+M_m(0) contains mass, S0, J0, E0, F0 and G0.  J1, F1 and J2, through which centrifugal and Coriolis forces grow with the
+deformation, need moments of the mode shapes that it does not contain.  They are estimated as follows: every mode is the
+mean rigid motion of the mass,
 
     phi_r = b_r + theta_r x l + psi_r,      M_rr [theta_r; b_r] = [F0_r; E0_r],
 
-and a rest psi_r without momentum, which is taken to be uncorrelated with the position l and equally strong in all
-directions.  The moments of the mean motion follow from mass, centre and inertia, those of the rest from G0.  The result
-is that of a possible distribution of mass: M_m(eta) stays positive definite for any eta.
+and a remainder psi_r without momentum, which is assumed to be uncorrelated with the position l and equally strong in
+all directions.  The moments of the mean motion follow from mass, centre and inertia, those of the remainder from G0.
+The result is that of a possible distribution of mass: M_m(eta) stays positive definite for any eta.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-r"""A body beside the model that it is an approximation of.
+r"""Comparison of a body with the model that it approximates.
 
-Modal assurance is weighted with mass: MAC = (a^T M b)^2 / (a^T M a  b^T M b), so that modes of one model have 1 with
-themselves and 0 with each other.  Of modes of equal frequency every combination is a mode: those of the model are taken
-in the combination that is nearest to modes of the body.
+The modal assurance is weighted with mass: MAC = (a^T M b)^2 / (a^T M a  b^T M b), so modes of one model have 1 with
+themselves and 0 with each other.  Any combination of modes of equal frequency is a mode: those of the model are taken
+in the combination that is closest to modes of the body.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ class StaticLoad:
 
     @property
     def error(self) -> float:
-        """The part of the deflection that the body lacks; a few shapes deflect less than all."""
+        """The fraction of the deflection that the body lacks; a few shapes deflect less than all."""
         return 1.0 - self.body / self.full if self.full else 0.0
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """What a report has of the full model, in the axes of the body.
+    """The results of the full model in a report, in the axes of the body.
 
     full : what the body is compared with, in words.
     held : how it is held and what it carries, in words.
@@ -78,7 +78,7 @@ def assurance(product: Array, omega: Array) -> Array:
 
 
 def _nearest(product: Array) -> Array:
-    """The products (m, j) with those combinations of j modes that are nearest to modes of the body."""
+    """The products (m, j) with those combinations of j modes that are closest to modes of the body."""
     part = (product**2).sum(axis=1)  # of each mode of the body in the space of the j modes
     most = np.sort(np.argsort(-part, kind="stable")[: product.shape[1]])
     most = most[

@@ -1,8 +1,8 @@
 """Nested dissection: an order of elimination for the nodes of a structure.
 
-The nodes are cut in two halves across their longest side.  Those of one half that K connects to the other are the
+The nodes are cut into two halves across their longest side.  Those of one half that K connects to the other form the
 separator, which is eliminated after both halves; the halves are cut in the same way.  For solids this leaves far fewer
-entries in the factor than orders of minimum degree do.
+entries in the factor than minimum-degree orderings do.
 """
 
 from __future__ import annotations

@@ -1,13 +1,12 @@
 r"""The lowest modes and buckling loads of a structure by block Lanczos iteration.
 
-Solves    K phi = omega^2 M phi for the smallest omega, or K phi = lambda S phi for the smallest lambda > 0, where S, the
-          softening by a load, may be indefinite
-Given     the flexibility G (K G f = f for the loads f that deform the structure), and M or S
-Computes  omega^2 and shapes with Phi^T M Phi = I, or lambda and shapes with Phi^T K Phi = I
+Solves    K phi = omega^2 M phi for the smallest omega, or K phi = lambda S phi for the smallest lambda > 0, where S,
+the softening by a load, may be indefinite Given     the flexibility G (K G f = f for the loads f that deform the
+structure), and M or S Computes  omega^2 and shapes with Phi^T M Phi = I, or lambda and shapes with Phi^T K Phi = I
 Method    Rayleigh-Ritz in the Krylov space of G M, whose largest eigenvalues are 1/omega^2, or of G S, with a block of
-          start vectors and full orthogonalization in M or K.  A block finds equal values together.  When all have
-          converged, random vectors are added and two more steps are made: a mode that had been missed would appear.
-Cost      about 2 to 3 solutions and products with a matrix per mode
+start vectors and full orthogonalization in M or K.  A block finds equal values together.  When all have converged,
+random vectors are added and two more steps are made, in which a missed mode would appear.  Cost      about 2 to 3
+solutions and products with a matrix per mode
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ class BlockLanczos(ABC):
 
     @abstractmethod
     def least(self) -> float:
-        """The least eigenvalue that is looked for."""
+        """The smallest eigenvalue to search for."""
 
     @abstractmethod
     def _smooth(self, block: Array) -> Array:
@@ -63,14 +62,16 @@ class BlockLanczos(ABC):
 
     @abstractmethod
     def _image(self, block: Array, Mblock: Array) -> Array:
-        """The operator applied to a block, whose product with M is at hand."""
+        """The operator applied to a block whose product with M is known."""
 
     def find(
         self, count: int, advanced: Callable[[float], None], patience: float = np.inf
     ) -> tuple[Array, Array, Array]:
-        """The inverse eigenvalues (k,), ascending, vectors (N, k) and their accuracy (k,); k < count if there are no more.
+        """The inverse eigenvalues (k,), ascending, vectors (N, k) and their accuracy (k,).
 
-        patience : the size of the basis at which the search is given up; `finished` says if it was not.
+        There are fewer than `count` if there are no more.
+
+        patience : the size of the basis at which the search is abandoned; `finished` says whether it was not.
         """
         verified, before = 0, np.zeros(0)
         self.finished = True
@@ -104,7 +105,7 @@ class BlockLanczos(ABC):
         return self._smooth(self.rng.standard_normal((self.M.shape[0], size)))
 
     def _step(self) -> None:
-        """Extend the basis by what is new in `next`, and apply the operator to it."""
+        """Extend the basis by the new directions in `next`, and apply the operator to them."""
         new = self._orthonormal(self.next)
         if new.shape[1] == 0:
             new = self._orthonormal(self._random())
@@ -125,7 +126,7 @@ class BlockLanczos(ABC):
         self.next = image - self.V @ column
 
     def _orthonormal(self, block: Array) -> Array:
-        """A basis, orthonormal in M and to V, of what is new in a block."""
+        """A basis, orthonormal in M and to V, of the new directions in a block."""
         size = np.sqrt(np.abs(np.einsum("nk,nk->k", block, self.M @ block)))
         block = block[:, size > 0.0] / size[size > 0.0]
         # Twice is enough in exact scaling; the third time cleans what small parts amplify.
@@ -167,7 +168,7 @@ def _changed(value: Array, before: Array) -> bool:
 
 
 class LowestModes(BlockLanczos):
-    """Modes in ascending order of frequency; `find` continues where the last call of it stopped."""
+    """Modes in ascending order of frequency; `find` continues where its last call stopped."""
 
     def __init__(self, flexibility: Callable[[Array], Array], M: sp.csr_array, start: Array):
         self.flexibility = flexibility
@@ -185,10 +186,10 @@ class LowestModes(BlockLanczos):
 
 
 class LowestLoads(BlockLanczos):
-    """Load factors in ascending order, of a load that takes S from the stiffness K of a structure.
+    """Load factors in ascending order, for a load that reduces the stiffness K of a structure by S.
 
-    least_value : inverse load factors below it are not looked for.  None: those below `SMALLEST_LOAD` of the largest in
-        magnitude; they accumulate at zero.
+    least_value : inverse load factors below it are not searched for.  None: those below `SMALLEST_LOAD` of the largest
+        in magnitude; they accumulate at zero.
     """
 
     def __init__(
@@ -205,7 +206,7 @@ class LowestLoads(BlockLanczos):
         super().__init__(K, start)
 
     def least(self) -> float:
-        """As given, or a part of the largest."""
+        """The given value, or a fraction of the largest."""
         if self.least_value is not None:
             return self.least_value
         return SMALLEST_LOAD * float(np.abs(self.ritz).max(initial=0.0))

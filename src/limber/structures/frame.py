@@ -32,16 +32,16 @@ from limber.structures.structure import Node, Structure
 
 #: A member whose direction differs from its `up` by less than this, rad, has no section axes.
 PARALLEL = 1e-6
-#: Section forces of a mode below this part of its largest are zero.
+#: Section forces of a mode below this fraction of its largest are zero.
 NONE = 1e-9
 
 
 class Frame(Structure):
-    """A structure of beams; made by `frame`.
+    """A structure of beams, made by `frame`.
 
     members : the members, as `Member`s with everything filled in.
     elements : the elements; `edges` has their nodes.
-    member_of : (e,) the number of the member that each element belongs to.
+    member_of : (e,) the number of the member to which each element belongs.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Frame(Structure):
         )
 
     def member_forces(self, u: ArrayLike) -> SectionForces:
-        """Section forces and strains at both ends of every element, stations (e, 2).
+        """Return the section forces and strains at both ends of every element, stations (e, 2).
 
         Parameters
         ----------
@@ -76,7 +76,7 @@ class Frame(Structure):
         return self.elements.forces(array("u", u, shape, "6 freedoms a node."))
 
     def outline_rows(self) -> OutlineRows:
-        """The points by which pictures show it: those of its members, bent."""
+        """The points that pictures show: those of the bent members."""
         starts = np.append(True, np.diff(self.member_of) != 0)
         ends = np.append(starts[1:], True)
         members = [self.members[i] for i in self.member_of]
@@ -87,7 +87,7 @@ class Frame(Structure):
 
     @cached_property
     def member_names(self) -> tuple[str, ...]:
-        """Names of the members, "a-b" for one between the nodes a and b; a second one between them is "a-b#2"."""
+        """The names of the members, "a-b" for one between the nodes a and b; a second one between them is "a-b#2"."""
         names: dict[str, None] = {}
         for member in self.members:
             base = name = f"{self._node_name(member.a)}-{self._node_name(member.b)}"
@@ -99,7 +99,7 @@ class Frame(Structure):
         return tuple(names)
 
     def recovery(self, shapes: Array) -> Recovery:
-        """The section forces by shapes (6 n, m) at both ends of every element, with the names by which one finds them."""
+        """Return the section forces due to shapes (6 n, m) at both ends of every element, with the end names."""
         forces = self.member_forces(shapes)
 
         def flat(x: Array) -> Array:
@@ -128,7 +128,7 @@ class Frame(Structure):
         )
 
     def _absent(self, forces: Array, members: tuple[MemberStations, ...]) -> np.ndarray:
-        """(stations, 6): components that are zero along a member in all modes, but not by its ball joints."""
+        """(stations, 6): components that are zero along a member in all modes, but not because of its ball joints."""
         absent = np.zeros(forces.shape[:2], dtype=bool)
         lever = np.array([*3 * [1.0], *3 * [self.elements.length.max()]])[:, None]
         least = NONE * np.abs(forces / lever).max(axis=(0, 1))  # (modes,)
@@ -142,10 +142,10 @@ class Frame(Structure):
 
     @cached_property
     def stations(self) -> tuple[str, ...]:
-        """Names of the sections at both ends of every element.
+        """The names of the sections at both ends of every element.
 
-        The end at a of an element between the nodes a and b is "a:b", the other "b:a"; those of a second element between
-        the same nodes are "a:b#2" and "b:a#2".
+        The end at a of an element between the nodes a and b is "a:b", the other "b:a"; those of a second element
+        between the same nodes are "a:b#2" and "b:a#2".
         """
         names: dict[str, None] = {}
         for a, b in self.elements.nodes.tolist():
@@ -163,11 +163,11 @@ class Frame(Structure):
     knows_loads = True
 
     def modal_stiffness(self, u: Array, shapes: Array) -> Array:
-        """As of any structure, from the elements at once."""
+        """The same as for any structure, computed from the elements directly."""
         return self.elements.modal_stiffness(u, shapes)
 
     def missed_buckling(self, u: Array) -> tuple[float, str] | None:
-        """Of members that are single elements and are pressed."""
+        """The same as for any structure, for compressed members that are single elements."""
         axial = self.member_forces(u).axial.min(axis=1)
         pressed = np.zeros(len(self.members))
         np.maximum.at(pressed, self.member_of, -axial)
@@ -201,22 +201,22 @@ def frame(
 
     Parameters
     ----------
-    nodes : names and positions of the nodes, m, or an (n, 3) array of them, named "0", "1", ...
+    nodes : names and positions of the nodes, m, or an (n, 3) array of positions, whose nodes are named "0", "1", ...
     elements : the beams, each a pair of nodes (a, b), (a, b, section) or a `Member`, which has more options.
-    sections : a `Section` for all, a dict of names to sections, or a list of one per element, in which a pair of sections
-        is a taper.  It may be left out where every element has its own.
-    up : the direction to which the z axes of the sections point, as nearly as the members allow.  Members that are
+    sections : one `Section` for all, a dict of sections by name, or a list with one per element, in which a pair of
+        sections is a taper.  It may be omitted if every element has its own section.
+    up : the direction to which the z axes of the sections point, as closely as the members allow.  Members that are
         parallel to it have their y axes along the frame's y axis, or along x if that is their direction.
     divide : the number of elements into which each member is divided.  Those between a and b have the nodes "a-b.1",
         "a-b.2", ...
     pins : ends of the members with ball joints: "a", "b", "ab" for a truss, or "" for none.
     bodies : rigid bodies, or point masses in kg, at nodes; the axes of a body are those of the frame.
     rigid : nodes that follow others rigidly, {follower: leader}.  Members and bodies at a follower are connected to its
-        leader, and the follower is no node of the structure.
+        leader, and the follower is not a node of the structure.
 
-    Statics are exact for forces and moments at nodes, for any taper, with and without shear deformation.  With smaller
-    elements, frequencies of slender bending converge from above with the fourth power of their length; those of
-    torsion and stretch, and the part of shear deformation and rotary inertia, with the second.
+    Statics are exact for forces and moments at nodes, for any taper, with and without shear deformation.  As elements
+    get smaller, frequencies of slender bending converge from above with the fourth power of their length; those of
+    torsion and stretch, and the effects of shear deformation and rotary inertia, converge with the second.
     """
     names, position = _nodes(nodes)
     numbers = {name: i for i, name in enumerate(names)}
@@ -336,7 +336,7 @@ def _nodes(nodes: Any) -> tuple[list[str], Array]:
 
 
 def _node(argument: str, which: Any, names: list[str], numbers: dict[str, int]) -> int:
-    """The number of a node that is given by name or number; `argument` is for the message."""
+    """The number of a node given by name or number; `argument` is for error messages."""
     if isinstance(which, str):
         if which in numbers:
             return numbers[which]
@@ -356,7 +356,7 @@ def _node(argument: str, which: Any, names: list[str], numbers: dict[str, int]) 
 
 
 def _leaders(rigid: Any, names: list[str], numbers: dict[str, int]) -> np.ndarray:
-    """(n,): the node that each node moves with, itself unless it follows another."""
+    """(n,): the node with which each node moves, itself unless it follows another."""
     leader = np.arange(len(names))
     if rigid is None:
         return leader

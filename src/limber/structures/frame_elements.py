@@ -65,7 +65,7 @@ class FrameElements:
         return Q
 
     def turned(self, matrices: Array) -> Array:
-        """(n, 12, 12) matrices of the elements in the axes of the frame, of the freedoms of the nodes."""
+        """(n, 12, 12) matrices of the elements in the axes of the frame, for the degrees of freedom of the nodes."""
         Q = self.to_local()
         return np.swapaxes(Q, 1, 2) @ matrices @ Q
 
@@ -80,7 +80,7 @@ class FrameElements:
         return sp.coo_array(entries, shape=(total, total)).tocsr()
 
     def displacements(self, u: Array) -> Array:
-        """(n, 12, k): the displacements of the ends in the axes of the elements, of those of the frame (6 nodes, k)."""
+        """(n, 12, k): the displacements of the ends in element axes, from those of the frame (6 nodes, k)."""
         at_nodes = u.reshape(self.size, 2, 3, -1)[self.nodes]  # (n, 2, 2, 3, k)
         moves, turns = at_nodes[:, :, 0], at_nodes[:, :, 1]
         moves = moves + np.cross(turns, self.offset[..., None], axis=2)
@@ -120,9 +120,10 @@ class FrameElements:
         return total.reshape(-1, m, m)
 
     def _lever_stiffness(self, forces: Array) -> tuple[np.ndarray, Array]:
-        """Nodes (e,), and stiffness (e, 3, 3, k) against their rotations, by section forces (n, 6, k) at rigid offsets.
+        """Nodes (e,), and stiffness (e, 3, 3, k) against their rotations due to section forces (n, 6, k) at offsets.
 
-        An end at r from its node moves by theta x (theta x r) / 2 more than theta x r as the node turns by theta.
+        The offsets are rigid.  An end at r from its node moves by theta x (theta x r) / 2 more than theta x r as the
+        node rotates by theta.
         """
         at, end = np.nonzero(self.offset.any(axis=2))
         r = self.offset[at, end]

@@ -1,6 +1,7 @@
 r"""Modal integrals of a full mass matrix.
 
-The velocities of the freedoms are U [eta_dot; w; v], where U has for node j, with x_j = lambda_j eta, the rows
+The velocities of the degrees of freedom are U [eta_dot; w; v], where U has for node j, with x_j = lambda_j eta, the
+rows
 
     displacement  [gamma_j, -l_j~, I],   l_j = l0_j + gamma_j eta
     rotation      [(I - 1/2 x_j~) lambda_j, I - x_j~ + 1/2 x_j~^2, 0]    (node axes, in which rotary inertia is constant)
@@ -8,12 +9,12 @@ The velocities of the freedoms are U [eta_dot; w; v], where U has for node j, wi
 and M_m(eta) = U^T M U: the nodal floating frame of reference of Zwoelfer and Gerstmayr, extended to rotations.  For
 lumped masses with rotary inertia these are the integrals of `bodies.points`.
 
-Some of them cost much and are usually nothing: G1, the change of modal mass as nodes with rotary inertia turn, and the
-part of F1[r, s] that is symmetric in r and s.  Both vanish for solids and point masses.  Beside the effect of rotary
-inertia the latter holds an error of discretization, since beams interpolate stretch and bending differently: for a
-uniform clamped beam of n equal elements it is zero among bending modes and 0.6/n^2 of F1 between the first mode of
-stretch and the first two of bending.  They are left out where they are small (`SMALL`).  The turning of mass centres
-that are offset from their nodes is left out beyond first order.
+Some of them are expensive and usually negligible: G1, the change of modal mass as nodes with rotary inertia rotate, and
+the part of F1[r, s] that is symmetric in r and s.  Both vanish for solids and point masses.  In addition to the effect
+of rotary inertia the latter contains a discretization error, since beams interpolate stretch and bending differently:
+for a uniform clamped beam of n equal elements it is zero among bending modes and 0.6/n^2 of F1 between the first mode
+of stretch and the first two of bending.  They are left out if they are small (`SMALL`).  The rotation of mass centres
+that are offset from their nodes is neglected beyond first order.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-r"""The motion of a node as rows that act on the freedoms of a structure.
+r"""The motion of a node as rows that act on the degrees of freedom of a structure.
 
-A node with 6 freedoms moves as they say.  Of a node without rotations, as those of solids, the motion is that of the
-rigid body which fits the displacements of a patch of nodes best, in the sense of least squares:
+A node with 6 degrees of freedom moves as they say.  A node without rotations, such as a node of a solid, moves as the
+rigid body that fits the displacements of a patch of nodes best, in the sense of least squares:
 
     sum_k |u_k - d - theta x (x_k - x)|^2 = min
 
-A force and a moment at such a node are spread over the patch by the transposed rows (an RBE3 element).  A group of nodes
-moves in the same way, as one node in its middle.  Where the nodes lie on a line, as at the edge of a plate, and have
+A force and a moment at such a node are spread over the patch by the transposed rows (an RBE3 element).  A group of
+nodes moves in the same way, as one node in its middle.  If the nodes lie on a line, as at the edge of a plate, and have
 rotations, these count as well, times the root mean square l of the distances from the middle:
 
     sum_k |u_k - d - theta x (x_k - x)|^2 + l^2 |theta_k - theta|^2 = min
@@ -36,7 +36,7 @@ IMPLIED = 1e-9
 class NodeRows:
     """Rows (6, N) of nodes and groups: displacement x, y, z, then rotation about x, y, z.
 
-    patches : nodes that move a node without rotations, by node; by default those that K connects it to, and itself.
+    patches : the nodes that move a node without rotations, by node; by default itself and those to which K connects it.
     """
 
     def __init__(self, structure: Structure, patches: Mapping[int, Sequence[int]]):

@@ -1,9 +1,9 @@
-r"""The least factors of loads at which a structure buckles.
+r"""The lowest load factors at which a structure buckles.
 
-Solves    (K - lambda S) phi = 0 for the smallest lambda > 0; S is what the loads take from the stiffness
-Method    block Lanczos iteration.  Where the reversed loads buckle the structure far earlier, it is slow for the least
-          positive lambda.  Then K is replaced by K - s S and lambda by lambda - s.  A shift s is below the least factor
-          as long as K - s S is positive definite, which its Cholesky factorization shows.
+Solves    (K - lambda S) phi = 0 for the smallest lambda > 0; S is the softening due to the loads Method    block
+Lanczos iteration.  If the reversed loads buckle the structure far earlier, it is slow for the smallest positive lambda.
+Then K is replaced by K - s S and lambda by lambda - s.  A shift s is below the lowest factor as long as K - s S is
+positive definite, which its Cholesky factorization shows.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def lowest_factors(
     count: int,
     advanced: Callable[[float], None],
 ) -> tuple[Array, Array, float]:
-    """The least factors, their shapes (N, k), and the limit beyond which there may be others."""
+    """The lowest factors, their shapes (N, k), and the limit beyond which there may be others."""
     start = np.random.default_rng(1).standard_normal((S.shape[0], BLOCK))
     search = LowestLoads(support.static, K, S, start)
     factors, shapes, _ = search.find(count, advanced, PATIENCE + 4 * count)

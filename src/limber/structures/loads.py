@@ -1,4 +1,4 @@
-"""Masses at nodes that take part in the modes and belong to other bodies."""
+"""Masses at nodes that take part in the modes but belong to other bodies."""
 
 from __future__ import annotations
 

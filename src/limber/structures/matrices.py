@@ -1,7 +1,7 @@
 """Checks of the mass and stiffness matrices of a structure.
 
-Each check costs time in proportion to the entries of the matrices.  What only a factorization shows, such as a
-mechanism, `factor` refuses.
+The time of each check is proportional to the number of entries of the matrices.  `factor` rejects what only a
+factorization shows, such as a mechanism.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ FREEDOMS = ("x", "y", "z", "rotation about x", "rotation about y", "rotation abo
 
 
 def symmetric_matrix(name: str, value: Any, nodes: int) -> sp.csr_array:
-    """`value`, sparse or dense, as a symmetric sparse matrix of 6 or 3 freedoms for each of the nodes."""
+    """`value`, sparse or dense, as a symmetric sparse matrix of 6 or 3 degrees of freedom for each of the nodes."""
     if sp.issparse(value):
         if value.dtype.kind not in "iuf":
             raise ArgumentTypeError(
@@ -79,7 +79,7 @@ def symmetric_matrix(name: str, value: Any, nodes: int) -> sp.csr_array:
 
 
 def check_definite(name: str, matrix: sp.csr_array, names: Sequence[str]) -> None:
-    """Refuse a matrix that no physical structure has: a negative diagonal, or an entry beyond its diagonal ones."""
+    """Reject a matrix that no physical structure has: a negative diagonal, or an entry beyond its diagonal ones."""
     diagonal = matrix.diagonal()
     word = {"M": "mass", "K": "stiffness"}[name]
     rounding = 1e-12 * np.abs(diagonal).max(initial=0.0)
@@ -104,13 +104,13 @@ def check_definite(name: str, matrix: sp.csr_array, names: Sequence[str]) -> Non
 
 
 def freedom(i: int, matrix: sp.csr_array, names: Sequence[str]) -> str:
-    """Freedom i of a matrix in words."""
+    """Degree of freedom i of a matrix, in words."""
     per_node = matrix.shape[0] // len(names)
     return f"{FREEDOMS[i % per_node]} of node {names[i // per_node]!r}"
 
 
 def check_connected(M: sp.csr_array, K: sp.csr_array, names: Sequence[str]) -> None:
-    """Refuse nodes and freedoms that nothing holds, and structures in several parts."""
+    """Reject nodes and degrees of freedom that nothing holds, and structures in several parts."""
     n = len(names)
     per_node = K.shape[0] // n
     stiff = _stiff(K.diagonal().reshape(n, per_node))
@@ -141,7 +141,7 @@ def check_connected(M: sp.csr_array, K: sp.csr_array, names: Sequence[str]) -> N
 
 
 def _stiff(diagonal: Array) -> np.ndarray:
-    """(freedoms * n,): which freedoms have stiffness (n, freedoms), and not rounding errors of others of their node."""
+    """(freedoms * n,): which degrees of freedom have stiffness that is more than rounding errors of their node."""
     least = np.repeat(diagonal.reshape(len(diagonal), -1, 3).max(axis=2), 3, axis=1)
     return (diagonal > NOTHING * least).ravel()
 
@@ -159,7 +159,7 @@ def _more(which: np.ndarray) -> str:
 
 
 def check_free(K: sp.csr_array, position: Array, names: Sequence[str]) -> None:
-    """Refuse a stiffness that resists rigid-body motion."""
+    """Reject a stiffness that resists rigid-body motion."""
     per_node = K.shape[0] // len(names)
     centre = position.mean(axis=0)
     size = np.abs(position - centre).max()
@@ -189,7 +189,7 @@ def check_free(K: sp.csr_array, position: Array, names: Sequence[str]) -> None:
 
 
 def check_units(M: sp.csr_array, K: sp.csr_array, position: Array) -> None:
-    """Refuse a structure in which sound is impossibly fast or slow: its units are mixed.
+    """Reject a structure in which sound is impossibly fast or slow: its units are mixed.
 
     The speed is estimated as sqrt(k/m) times the distance to the nearest neighbour at each node, for its softest and
     its stiffest direction; the median over the nodes counts, since a few may be heavy, light or stiff.
@@ -223,7 +223,7 @@ def check_units(M: sp.csr_array, K: sp.csr_array, position: Array) -> None:
 
 
 def check_mass(M: sp.csr_array, position: Array) -> None:
-    """Refuse a structure without mass, or whose mass is not the same in all directions."""
+    """Reject a structure without mass, or whose mass is not the same in all directions."""
     if M.nnz == 0:
         raise ModelError("M is zero: a structure needs mass.")
     per_node = M.shape[0] // len(position)
@@ -239,9 +239,9 @@ def check_mass(M: sp.csr_array, position: Array) -> None:
 
 
 def warn_of_rounding(K: sp.csr_array, omega: Array, shapes: Array) -> None:
-    """Warn of frequencies (k,) of shapes (N, k), orthonormal in M, that the rounding errors of the entries of K may move.
+    """Warn of frequencies (k,) of shapes (N, k), orthonormal in M, that are affected by rounding of the entries of K.
 
-    They change omega^2 = phi^T K phi by up to eps |phi|^T |K| |phi|.
+    Rounding changes omega^2 = phi^T K phi by up to eps |phi|^T |K| |phi|.
     """
     size = np.abs(shapes)
     error = 0.5 * np.finfo(float).eps * np.einsum("ni,ni->i", size, abs(K) @ size)

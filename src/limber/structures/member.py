@@ -15,14 +15,14 @@ from limber.errors import ArgumentTypeError, ArgumentValueError
 
 @dataclass(frozen=True, eq=False)
 class Member:
-    """A straight beam from node `a` to node `b` of a frame; what is None is as `frame` has it for all members.
+    """A straight beam from node `a` to node `b` of a frame; arguments that are None are those of `frame`.
 
     Parameters
     ----------
     a, b : nodes, by name or number.
     section : a `Section`, two of them for a taper from a to b, or the name of one in `sections` of `frame`.
-    up : the direction to which the section's z axis points, as nearly as the member allows.
-    angle : turns the section about the member, from its y towards its z axis, rad.
+    up : the direction to which the z axis of the section points, as closely as the member allows.
+    angle : rotation of the section about the member, from its y towards its z axis, rad.
     divide : the number of elements.
     pins : ends with ball joints: "a", "b", "ab" for the member of a truss, or "" for none.
     offset_a, offset_b : from the node to the end of the member, m; the two are rigidly connected.
@@ -42,7 +42,7 @@ class Member:
 
 
 def members_of(elements: Any, sections: Any, divide: int, pins: str) -> list[Member]:
-    """The members that `frame` was given, each with its sections, elements and pins."""
+    """The members given to `frame`, each with its sections, elements and pins."""
     try:
         given = [] if isinstance(elements, str | Mapping) else list(elements)
     except TypeError:

@@ -1,4 +1,4 @@
-"""Meshes as users have them: of scikit-fem, from files, or points and cells."""
+"""Meshes given by users: from scikit-fem, from files, or as points and cells."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Structures that are made from meshes: names of their nodes, strains at them."""
+"""Structures made from meshes: names of their nodes, and strains at the nodes."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from limber.structures.structure import Geometric, Node, Structure
 
 
 class MeshStructure(Structure):
-    """A structure from a mesh; made by `solid` or `plate`.
+    """A structure made from a mesh by `solid` or `plate`.
 
-    groups : node numbers of the named parts of the mesh, as its faces "left" and "right".
+    groups : node numbers of the named parts of the mesh, such as its faces "left" and "right".
     """
 
     def __init__(
@@ -42,13 +42,13 @@ class MeshStructure(Structure):
         )
 
     def gauge(self, node: Node, direction: ArrayLike | str, side: str = "top") -> Array:
-        """(freedoms * n,): the strain along a direction at a node, per displacement of every freedom.
+        """Return (freedoms * n,), the strain along a direction at a node, per displacement of every degree of freedom.
 
         Parameters
         ----------
-        node : where, by name or number.
+        node : the node, by name or number.
         direction : "x", "y", "z" or a vector.
-        side : of a plate "top", "middle" or "bottom"; of no meaning for solids.
+        side : "top", "middle" or "bottom" of a plate; it has no meaning for solids.
         """
         at = self.node(node)
         x, y, z = axis("direction", direction)
@@ -73,7 +73,7 @@ class MeshStructure(Structure):
 
 
 def node_names(position: Array, names: Mapping[str, Any] | None) -> list[str]:
-    """Names of all nodes: those given, at the nodes nearest to their points, and numbers."""
+    """The names of all nodes: those given, for the nodes nearest to their points, and numbers for the others."""
     found = [str(i) for i in range(len(position))]
     if names is None:
         return found

@@ -1,6 +1,6 @@
-r"""Sets of shapes, and the body coordinates that they make.
+r"""Sets of shapes, and the body coordinates made from them.
 
-A set starts with normal modes and may have static shapes of interface nodes and shapes of the user beside them.  In
+A set starts with normal modes and may also have static shapes of interface nodes and shapes of the user.  In
 the end all of them are replaced by combinations with Phi^T M Phi = I and Phi^T K Phi = diag(omega^2), which span the
 same space.
 """
@@ -29,7 +29,7 @@ LOADS = (
 
 
 class ModeSet:
-    """Shapes (N, k) with a label each, made independent one by one."""
+    """Labelled shapes (N, k), made independent one by one."""
 
     def __init__(self, structure: Structure, support: Support):
         self.structure = structure
@@ -38,7 +38,7 @@ class ModeSet:
         self.labels: list[str] = []
 
     def add(self, shapes: Array, labels: Sequence[str]) -> None:
-        """Add shapes; one that is a rigid-body motion or depends on those before it is refused."""
+        """Add shapes; a rigid-body motion, or a shape that depends on those before it, is rejected."""
         M = self.structure.M
         moved = self.support.without_rigid(shapes, M)
         for i, label in enumerate(labels):
@@ -67,8 +67,10 @@ class ModeSet:
         return f" (mostly on {self.labels[int(parts.argmax())]})"
 
     def coordinates(self) -> tuple[Array, Array]:
-        """omega (m,) ascending and shapes (N, m), orthonormal in M and orthogonal in K; the largest displacement of
-        each is positive."""
+        """omega (m,) ascending and shapes (N, m), orthonormal in M and orthogonal in K.
+
+        The largest displacement of each shape is positive.
+        """
         K = self.basis.T @ (self.structure.K @ self.basis)
         value, vector = np.linalg.eigh(0.5 * (K + K.T))
         shapes = self.basis @ vector
@@ -89,10 +91,10 @@ def attachment_shapes(support: Support, rows: sp.csr_array) -> Array:
 
 
 def constraint_shapes(support: Support, rows: sp.csr_array) -> Array:
-    """(N, j): deformation when interface nodes move and nothing else loads the structure, less rigid-body motion.
+    """(N, j): deformation when interface nodes move and nothing else loads the structure, without rigid-body motion.
 
-    Forces at the nodes cause it that are in equilibrium by themselves: j is 6 k less the rigid-body motions that the
-    nodes can make.
+    It is caused by forces at the nodes that are in equilibrium by themselves: j is 6 k minus the number of rigid-body
+    motions that the nodes can make.
     """
     balance = (rows @ support.rigid).T
     forces = np.eye(rows.shape[0])

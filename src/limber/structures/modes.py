@@ -23,12 +23,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class StructureModes:
-    """Normal modes of a structure, in ascending order of frequency; printed, they are a table.
+    """Normal modes of a structure, in ascending order of frequency; they print as a table.
 
     omega : (k,) frequencies, rad/s.
-    shapes : (n, 6, k) or (n, 3, k) freedoms of the nodes, with modal mass 1.
-    effective_mass : (k, 6) parts of the total mass along x, y, z and of the inertia about x, y, z through the (first)
-        clamped node, or the origin, that react to accelerations of the frame; nan about an axis without inertia.
+    shapes : (n, 6, k) or (n, 3, k) degrees of freedom of the nodes, with modal mass 1.
+    effective_mass : (k, 6) fractions of the total mass along x, y, z and of the inertia about x, y, z through the
+        (first) clamped node, or the origin, that react to accelerations of the frame; nan about an axis without
+        inertia.
     accuracy : (k,) |K^-1 M phi - phi/omega^2| omega^2/|phi| in M; the frequency is more accurate than that.
     """
 

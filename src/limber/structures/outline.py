@@ -1,6 +1,6 @@
-r"""Outlines of structures: points on their lines and surfaces, and how the freedoms move them.
+r"""Outlines of structures: points on their lines and surfaces, and how the degrees of freedom move them.
 
-Points between the nodes of a frame are on the lines that its members bend to: with x along an element and xi = x / L,
+Points between the nodes of a frame are on the deformed lines of its members: with x along an element and xi = x / L,
 
     v = (1 - 3 xi^2 + 2 xi^3) v1 + L (xi - 2 xi^2 + xi^3) theta1 + (3 xi^2 - 2 xi^3) v2 + L (xi^3 - xi^2) theta2
 

@@ -15,28 +15,28 @@ from limber.frozen import Frozen
 if TYPE_CHECKING:
     from limber.structures.structure import Structure
 
-#: Points closer than this part of the size of a structure have the same coordinate.
+#: Points closer than this fraction of the size of a structure have the same coordinate.
 SAME = 1e-6
 
 
 class Located(Frozen):
-    """What has nodes at positions (n, 3), and groups of them, {name: node numbers}."""
+    """An object with nodes at positions (n, 3), and groups of them, {name: node numbers}."""
 
     position: Array
     groups: Mapping[str, tuple[int, ...]]
 
     def nearest(self, point: ArrayLike) -> int:
-        """The number of the node that is nearest to a point."""
+        """Return the number of the node nearest to a point."""
         return nearest(self.position, array("point", point, (3,)))
 
     def where(
         self, x: float | None = None, y: float | None = None, z: float | None = None
     ) -> list[int]:
-        """The numbers of the nodes with these coordinates: `where(x=0)` is the face in the plane x = 0.
+        """Return the numbers of the nodes with these coordinates: `where(x=0)` is the face in the plane x = 0.
 
         Parameters
         ----------
-        x, y, z : coordinates, m, met to a millionth of the size of the structure.  None: any.
+        x, y, z : coordinates, m, matched to a millionth of the size of the structure.  None: any.
         """
         given = {i: number("xyz"[i], c) for i, c in enumerate((x, y, z)) if c is not None}
         if not given:
@@ -51,7 +51,7 @@ class Located(Frozen):
         return np.flatnonzero(on).tolist()
 
     def group(self, name: str) -> list[int]:
-        """The numbers of the nodes of a group, such as a named face of a mesh or a node set of a deck."""
+        """Return the numbers of the nodes of a group, such as a named face of a mesh or a node set of a deck."""
         if name not in self.groups:
             known = ", ".join(map(repr, self.groups)) or "none"
             raise ArgumentValueError(
@@ -90,7 +90,7 @@ def checked_groups(groups: Any, n: int) -> dict[str, tuple[int, ...]]:
 
 
 def warn_of_shadowed(groups: Mapping[str, tuple[int, ...]], names: Sequence[str]) -> None:
-    """Warn of groups that have the name of a node and other nodes than that one."""
+    """Warn of groups that have the name of a node but contain other nodes than that one."""
     numbers = {name: i for i, name in enumerate(names)} if groups else {}
     shadowed = [
         name for name, nodes in groups.items() if name in numbers and nodes != (numbers[name],)
@@ -106,7 +106,7 @@ def warn_of_shadowed(groups: Mapping[str, tuple[int, ...]], names: Sequence[str]
 class Places:
     """The nodes of a structure and, after them, its groups, each as one node in the middle of its nodes.
 
-    A group with the name of a node is known by its nodes only.
+    A group with the name of a node is only known by its nodes.
     """
 
     def __init__(self, structure: Structure):
@@ -120,7 +120,7 @@ class Places:
         return self.structure.node(which, argument)
 
     def numbers(self, argument: str, value: Any) -> list[int]:
-        """The numbers of one place or several, or of none; a place that is there twice is refused."""
+        """The numbers of one place or several, or of none; a place that occurs twice is an error."""
         if value is None:
             return []
         if isinstance(value, str | int | np.integer):
@@ -139,7 +139,7 @@ class Places:
         return found
 
     def nodes(self, places: Iterable[int]) -> list[int]:
-        """The nodes that places have, each once."""
+        """The nodes of places, each once."""
         return list(dict.fromkeys(node for place in places for node in self.members(place)))
 
     def members(self, place: int) -> tuple[int, ...]:
@@ -153,6 +153,6 @@ class Places:
         return self.structure.names[place] if place < n else self._groups[place - n]
 
     def position(self, places: Sequence[int]) -> Array:
-        """(k, 3): where places are."""
+        """(k, 3): the positions of places."""
         found = [self.structure.position[list(self.members(j))].mean(axis=0) for j in places]
         return np.array(found).reshape(-1, 3)

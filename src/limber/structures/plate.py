@@ -22,7 +22,7 @@ KINDS = {3: "triangles", 4: "quadrilaterals"}
 
 
 class Plate(MeshStructure):
-    """A plate of finite elements; made by `plate`.
+    """A plate of finite elements, made by `plate`.
 
     elements : the elements; their `cells` (e, 3) are triangles of nodes.
     """
@@ -37,17 +37,17 @@ class Plate(MeshStructure):
     knows_loads = True
 
     def modal_stiffness(self, u: Array, shapes: Array) -> Array:
-        """As of any structure, from the elements at once."""
+        """The same as for any structure, computed from the elements directly."""
         return self.elements.modal_stiffness(u, shapes)
 
     def _strain_rows(self, side: str) -> sp.csr_array:
         return self.elements.node_strains(_height(side))
 
     def strain(self, u: ArrayLike, side: str = "top") -> Array:
-        """(n, 6, ...): the strains xx, yy, zz, yz, zx, xy at the nodes, in the axes of the structure.
+        """Return (n, 6, ...), the strains xx, yy, zz, yz, zx, xy at the nodes, in the axes of the structure.
 
-        They are the mean of the elements at a node.  Shear strains are engineering ones; the strain along the normal is
-        left out.
+        They are averaged over the elements at a node.  Shear strains are engineering strains; the strain along the
+        normal is omitted.
 
         Parameters
         ----------
@@ -57,7 +57,7 @@ class Plate(MeshStructure):
         return self._at_nodes(self._strain_rows(side), u)
 
     def stress(self, u: ArrayLike, side: str = "top") -> Array:
-        """(n, 6, ...): the stresses xx, yy, zz, yz, zx, xy at the nodes, Pa; arguments as of `strain`."""
+        """Return (n, 6, ...), the stresses xx, yy, zz, yz, zx, xy at the nodes, Pa; arguments as in `strain`."""
         return self._at_nodes(self.elements.node_strains(_height(side), stress=True), u)
 
 
@@ -68,22 +68,21 @@ def plate(
     *,
     names: Mapping[str, ArrayLike] | None = None,
 ) -> Plate:
-    """A structure of plate elements with consistent mass, six freedoms a node, in space.
+    """A structure of plate elements in space, with consistent mass and six degrees of freedom per node.
 
     Parameters
     ----------
-    mesh : (points, cells), with (n, 2) or (n, 3) points in m and (e, 3) or (e, 4) numbers of points; a mesh of scikit-fem
-        (`MeshTri`, `MeshQuad`); or the name of a mesh file of any format that meshio reads.  Points in space may make
-        folded plates and, as facets, shells.  A quadrilateral is the mean of its two divisions into
-        triangles.
-    material : isotropic.
+    mesh : (points, cells), with (n, 2) or (n, 3) points in m and (e, 3) or (e, 4) numbers of points; a mesh of
+        scikit-fem (`MeshTri`, `MeshQuad`); or the name of a mesh file in any format that meshio reads.  Points in space
+        can form folded plates and, as facets, shells.  A quadrilateral is the mean of its two divisions into triangles.
+    material : an isotropic `Material`.
     thickness : m, one number or one for each cell.
-    names : names and points; the node nearest to a point has its name.  Others are "0", "1", ...
+    names : points by name; the node nearest to a point gets its name.  Other nodes are named "0", "1", ...
 
     Plates bend with shear deformation and do not lock when they are thin (discrete Kirchhoff-Mindlin triangles);
     stretch, shear and bending in their plane are those of Felippa's optimal triangle.  Frequencies converge with the
-    second power of the size of the elements.  The side to which the normal points is that from which the corners of a cell
-    are counterclockwise; for a flat mesh with two columns of points it is z.
+    second power of the element size.  The normal points to the side from which the corners of a cell are
+    counterclockwise; for a flat mesh with two columns of points it is z.
     """
     check_material(material)
     given = read_mesh(mesh, KINDS, True)

@@ -1,6 +1,7 @@
 """The elements of a plate: their matrices in the axes of the structure, and strain at nodes.
 
-Each is a flat triangle with six freedoms a corner: the membrane of `plate_membrane` and the bending of `plate_fields`.
+Each is a flat triangle with six degrees of freedom per corner: the membrane of `plate_membrane` and the bending of
+`plate_fields`.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ class PlateElements:
         return np.array([[c, nu * c, 0.0], [nu * c, c, 0.0], [0.0, 0.0, G]])
 
     def matrices(self) -> tuple[sp.csr_array, sp.csr_array]:
-        """Mass and stiffness matrix, 6 freedoms a node."""
+        """Mass and stiffness matrix, 6 degrees of freedom per node."""
         points, weights = quadrature(6)
         C, rho, nu = self.plane_stress, self.material.rho, self.material.poisson_ratio
         shear = SHEAR * self.material.shear_modulus * np.eye(2)
@@ -127,8 +128,8 @@ class PlateElements:
     def node_strains(self, height: float, stress: bool = False) -> sp.csr_array:
         """(6 N, 6 N): the strains xx, yy, zz, yz, zx, xy of the layer at `height` half thicknesses above the middle.
 
-        Those at a node are the mean of the triangles there by their area, in the axes of the structure; the strain along
-        the normal is left out.  `stress`: the stresses, Pa, instead.
+        Those at a node are the mean of the triangles there weighted by their area, in the axes of the structure; the
+        strain along the normal is omitted.  `stress`: the stresses, Pa, instead.
         """
         C, shear = (self.plane_stress, 1.0) if stress else (np.eye(3), 2.0)
         N = len(self.position)

@@ -1,4 +1,4 @@
-"""How far a reduction has come, in a terminal."""
+"""The progress of a reduction, in a terminal."""
 
 from __future__ import annotations
 

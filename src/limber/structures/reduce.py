@@ -42,7 +42,7 @@ MANY = 200
 
 
 class Reduction:
-    """The work of `Structure.reduce`, whose arguments it has, checked."""
+    """The work of `Structure.reduce`, with its checked arguments."""
 
     def __init__(
         self,
@@ -79,7 +79,7 @@ class Reduction:
         self.progress = Progress(progress)
 
     def refuse_held(self, interface: list[int], remedy: str) -> None:
-        """Refuse interface nodes that are held, and groups that have such nodes."""
+        """Reject interface nodes that are held, and groups that contain such nodes."""
         held, names = {*self.clamped, *self.pinned}, self.structure.names
         for place in interface:
             both = [j for j in self.places.members(place) if j in held]
@@ -96,7 +96,7 @@ class Reduction:
 
     @property
     def named(self) -> list[int]:
-        """The nodes and groups that the arguments name and the body must keep; of several clamped ones none."""
+        """The nodes and groups that the arguments name and the body must keep; none of several clamped ones."""
         return [*self.root, *self.pinned_at, *self.interface, *self.load_nodes]
 
     def again(self, loads: Mapping[Node, Any] | None, progress: bool | None) -> Reduction:
@@ -108,7 +108,7 @@ class Reduction:
         return made
 
     def held(self) -> np.ndarray:
-        """(N,): which freedoms are held."""
+        """(N,): which degrees of freedom are held."""
         s = self.structure
         held = np.zeros((len(s), s.freedoms), bool)
         held[self.clamped] = True
@@ -116,7 +116,7 @@ class Reduction:
         return held.ravel()
 
     def support(self) -> Support:
-        """The structure as it is held."""
+        """The structure with its held nodes."""
         s = self.structure
         support = Support(s, self.held(), self.M, self.progress.of("factoring K"))
         if self.clamped and support.rigid.shape[1]:
@@ -128,7 +128,7 @@ class Reduction:
         return support
 
     def support_of_loads(self, support: Support) -> Support:
-        """The structure as the joint of the body holds it: at its clamped nodes.  Other bodies act at pinned ones."""
+        """The structure as held by the joint of the body: at its clamped nodes.  Other bodies act at pinned ones."""
         if not self.pinned:
             return support
         s = self.structure
@@ -155,9 +155,10 @@ class Reduction:
 
     @cached_property
     def interface_rows(self) -> tuple[sp.csr_array, list[str]]:
-        """The motions of the interface nodes (r, N), and what forces along them are; without those that others imply.
+        """The motions of the interface nodes (r, N), and the forces along them, without those that others imply.
 
-        Nodes of solids and trusses share the neighbours by which they turn, so that their motions may depend on each other.
+        Nodes of solids and trusses share the neighbours that determine their rotations, so their motions may depend on
+        each other.
         """
         rows = self.rows.stacked(self.interface)
         labels = [f"{x} at node {self.places.name(j)!r}" for j in self.interface for x in LOADS]
@@ -166,7 +167,7 @@ class Reduction:
         return rows[kept], [labels[i] for i in kept]
 
     def _refuse_without_interior(self, rows: sp.csr_array) -> None:
-        """Refuse modes of a structure none of whose freedoms is left if its interface nodes are held too."""
+        """Reject modes of a structure without free degrees of freedom when its interface nodes are held too."""
         free = np.flatnonzero(self.structure.active.ravel() & ~self.held())
         if (
             rows.shape[0] >= free.size
@@ -184,7 +185,7 @@ class Reduction:
         return LowestModes(flexibility, self.M, rng.standard_normal((self.M.shape[0], BLOCK)))
 
     def effective_mass(self, shapes: Array) -> Array:
-        """(k, 6): the parts of mass (x, y, z) and inertia (about x, y, z) that shapes (N, k), orthonormal in M, have.
+        """(k, 6): the fractions of mass (x, y, z) and inertia (about x, y, z) of shapes (N, k), orthonormal in M.
 
         They are nan for an axis about which the structure has no inertia.
         """
@@ -304,7 +305,7 @@ def reduce(
 def _coordinates(
     work: Reduction, support: Support, normal: Array, own: Array
 ) -> tuple[Array, Array]:
-    """omega and shapes of all that the body has."""
+    """omega and shapes of all modes of the body."""
     modes = ModeSet(work.structure, support)
     modes.add(normal, [f"mode {i + 1}" for i in range(normal.shape[1])])
     if work.method == "static-correction":

@@ -1,13 +1,13 @@
-r"""The structure that a body was reduced from, kept for reports.
+r"""The structure from which a body was reduced, kept for reports.
 
-Body and structure are compared in the freedoms u of the structure, held as it was when it was reduced.  The body moves
-in span [Phi, R], where R are the rigid-body motions that the supports leave:
+Body and structure are compared in the degrees of freedom u of the structure, held as it was for the reduction.  The
+body moves in span [Phi, R], where R are the rigid-body motions that the supports leave:
 
     frequencies    of Phi^T K Phi (the stiffness of the body) and [Phi, R]^T M [Phi, R], M with loads at nodes
     compliance     W P Phi (Phi^T K Phi)^{-1} (W P Phi)^T against W P G P^T W^T, with W the rows of loaded nodes and
                    P = I - R (R^T M R)^{-1} R^T M (inertia relief)
     movable mass   diag(S^T M_f M_ff^{-1} M_f^T S) less the part of R; S are unit motions of the body frame, f the
-                   freedoms that are not held
+                   degrees of freedom that are not held
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class ReducedStructure(ReducedModel):
         count: int | None,
         progress: bool | None,
     ) -> Comparison:
-        """The body beside the structure; `count` modes of the structure, as many as the body has if None."""
+        """Compare the body with the structure, in `count` modes, by default as many as the body has."""
         work = self.work.again(loads, progress)
         nodes = self._loaded_nodes(work, body, interface)
         with work.progress, one_thread():
@@ -74,7 +74,7 @@ class ReducedStructure(ReducedModel):
     def buckling_force(self, node: str, direction: Array) -> float | None:
         """The force at a node along a direction of the body frame, N, at which the structure buckles, if any does.
 
-        None also where the structure is not clamped: the joint of the body decides then how it is held.
+        It is also None if the structure is not clamped: then the joint of the body determines how it is held.
         """
         s = self.work.structure
         if not self.work.clamped:
@@ -124,7 +124,7 @@ class ReducedStructure(ReducedModel):
     def _body_modes(
         self, work: Reduction, support: Support, body: FlexibleBody
     ) -> tuple[Array, Array]:
-        """omega and shapes (N, m) of the body, held and loaded as the structure is."""
+        """omega and shapes (N, m) of the body, held and loaded like the structure."""
         basis = np.hstack([self.shapes, support.rigid])
         m, r = body.modes, support.rigid.shape[1]
         K = scipy.linalg.block_diag(body.stiffness, np.zeros((r, r)))

@@ -1,4 +1,4 @@
-"""What a body was reduced from, and where its frame lies in it."""
+"""The model from which a body was reduced, and the place of the body frame in it."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from limber.frozen import Frozen
 
 
 class ReducedModel(Frozen):
-    """A full model, whose kind adds itself, with the shapes (N, m) of the body in its freedoms.
+    """A full model, specified by a subclass, with the shapes (N, m) of the body in its degrees of freedom.
 
-    origin : of the body frame in the axes of the full model; `axes` (3, 3) has those of the full model as columns, in
-    the body frame.
+    origin : origin of the body frame in the axes of the full model.
+    axes : (3, 3), the axes of the full model as columns, in the body frame.
     """
 
     def __init__(self, shapes: Array, origin: Array):
@@ -25,7 +25,7 @@ class ReducedModel(Frozen):
         self._freeze()
 
     def placed(self, R: Array, shift: Array) -> Self:
-        """The same of the body in another frame, in which its old origin lies at `shift`, its old axes are those of R."""
+        """The same for the body in another frame, in which its old origin is at `shift` and its old axes are in R."""
         axes = R @ self.axes
         made = copy(self)
         vars(made).update(axes=axes, origin=self.origin - axes.T @ shift)

@@ -1,4 +1,4 @@
-"""The superelement that a body was reduced from, kept for reports; `reduced` has the equations."""
+"""The superelement from which a body was reduced, kept for reports; `reduced` has the equations."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ReducedSuperelement(ReducedModel):
         count: int | None,
         progress: bool | None,
     ) -> Comparison:
-        """The body beside the superelement; `count` modes of it, as many as the body has if None."""
+        """Compare the body with the superelement, in `count` of its modes, by default as many as the body has."""
         if loads:
             raise ArgumentValueError(
                 "loads are for bodies of structures: this body was reduced from a superelement. Leave them out, and attach the "
@@ -64,7 +64,7 @@ class ReducedSuperelement(ReducedModel):
         return None
 
     def _loaded_nodes(self, body: FlexibleBody, interface: Any) -> list[int]:
-        """The nodes with unit loads: those given, or all that are free and have six freedoms."""
+        """The nodes with unit loads: those given, or all that are free and have six degrees of freedom."""
         part = self.part
         if interface is None:
             return [j for j in map(part.names.index, body.nodes.names) if j not in self.held]

@@ -1,4 +1,4 @@
-"""Reports on flexible bodies: how far to trust them."""
+"""Reports on how far to trust flexible bodies."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
 
     from limber.structures.structure import Node
 
-#: A mode of the full model is one of the body if its frequency is within this part, and modal assurance above that.
+#: The body has a mode of the full model if the frequency is within this fraction and the modal assurance above this.
 CLOSE, ALIKE = 0.01, 0.9
-#: A static deflection that lacks more than this part is remarked upon.
+#: A static deflection that is too small by more than this fraction is noted.
 LACKING = 0.01
-#: A body whose buckling force exceeds that of the full model by more than this part is remarked upon.
+#: A buckling force that exceeds that of the full model by more than this fraction is noted.
 STIFF = 0.1
-#: Mass and inertia that are less than this part of the largest count as none.
+#: Mass and inertia below this fraction of the largest count as zero.
 NONE = 1e-12
 
 
 @dataclass(frozen=True)
 class Match:
-    """A mode of the full model and the mode of the body that is most like it, both counted from 0."""
+    """A mode of the full model and the most similar mode of the body, both counted from 0."""
 
     full: int
     body: int
@@ -49,12 +49,12 @@ class Match:
 
     @property
     def alike(self) -> bool:
-        """Whether the modes are more alike than not."""
+        """Whether the modes are more similar than not."""
         return self.mac >= 0.5
 
     @property
     def error(self) -> float:
-        """By which part the frequency of the body is too high."""
+        """The relative amount by which the frequency of the body is too high."""
         return self.own / self.omega - 1.0
 
 
@@ -62,9 +62,9 @@ class Match:
 class BucklingForce:
     """A force at a node at which a body buckles.
 
-    node, along : where it acts, and its direction in the body frame, as "-x".
-    force : N, in the shapes that the body has; its real value is lower where these shapes are not those of buckling.
-    full : N, that of the full model, parts of it included; None if it is not known.
+    node, along : where it acts, and its direction in the body frame, such as "-x".
+    force : N, in the shapes that the body has; its real value is lower if these are not the buckling shapes.
+    full : N, that of the full model, including parts of it; None if it is not known.
     """
 
     node: str
@@ -75,19 +75,19 @@ class BucklingForce:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BodyReport:
-    """How far to trust a flexible body; it prints as tables, and draws itself with `plot` and `html`.
+    """How far to trust a flexible body; it prints as tables, and `plot` and `html` draw it.
 
     body, name : the body, and its name in headings.
     omega, damping : (m,) its frequencies with the body frame held, rad/s, ascending, and damping ratios.
     shapes : (m, m) these modes in the coordinates of the body, with modal mass 1.
     mass, com, inertia : kg; m in the body frame; (3, 3) about the centre of mass, kg m^2.
-    total : (6,) mass along x, y, z and inertia about the axes of the body frame, x, y, z, through its origin.
+    total : (6,) mass along x, y, z and inertia about the x, y, z axes of the body frame through its origin.
     effective_mass : (m, 6) how much of `total` reacts to accelerations of the frame in each mode, kg and kg m^2.
-    comparison : the body beside the full model (`Comparison`): a structure, a superelement or beam theory; None if the
-        body does not know one.
+    comparison : the comparison (`Comparison`) of the body with the full model: a structure, a superelement or beam
+        theory; None if the body has no full model.
     buckling : the lowest force along an axis of the body, at one of the nodes with unit loads, at which it buckles;
-        None where that is not known, and where no such force buckles it.
-    notes : what to heed and what cannot be known, in words.
+        None if it is not known, or if no such force buckles the body.
+    notes : caveats, and what cannot be determined, in words.
     """
 
     body: FlexibleBody
@@ -109,25 +109,25 @@ class BodyReport:
 
     @property
     def frequencies(self) -> Array:
-        """omega in Hz."""
+        """The frequencies omega in Hz."""
         return self.omega / (2.0 * np.pi)
 
     @property
     def parts(self) -> Array:
-        """(m, 6): `effective_mass` as parts of `total`; nan where a direction has no mass or inertia."""
+        """(m, 6): `effective_mass` as fractions of `total`; nan where a direction has no mass or inertia."""
         none = np.where(self.total > 0.0, self.total, np.nan)
         return self.effective_mass / none
 
     @property
     def movable_parts(self) -> Array | None:
-        """(6,): the most that the sum of `parts` can be, with all modes of the full model; None if not known."""
+        """(6,): the largest possible sum of `parts`, with all modes of the full model; None if not known."""
         if self.comparison is None or self.comparison.movable is None:
             return None
         return self.comparison.movable / np.where(self.total > 0.0, self.total, np.nan)
 
     @property
     def matches(self) -> tuple[Match, ...]:
-        """Every mode of the full model with the mode of the body that is most like it."""
+        """Every mode of the full model with the most similar mode of the body."""
         c = self.comparison
         if c is None:
             return ()
@@ -139,25 +139,28 @@ class BodyReport:
 
     @property
     def static(self) -> tuple[StaticLoad, ...]:
-        """Deflections under unit loads, of the full model and of the body."""
+        """Deflections of the full model and of the body under unit loads."""
         return () if self.comparison is None else self.comparison.static
 
     @property
     def good_modes(self) -> int:
-        """How many modes of the full model, from the lowest, the body has within 1 % and with a modal assurance above 0.9."""
+        """The number of modes of the full model, from the lowest, that the body reproduces.
+
+        Frequencies must agree within 1 %, and the modal assurance must be above 0.9.
+        """
         bad = [i for i, m in enumerate(self.matches) if abs(m.error) > CLOSE or m.mac < ALIKE]
         return bad[0] if bad else len(self.matches)
 
     @property
     def good_to(self) -> float | None:
-        """The frequency, Hz, of the last of the `good_modes`, 0 if there are none; None without a full model."""
+        """The frequency, Hz, of the last of the `good_modes`; 0 if there are none, None without a full model."""
         if self.comparison is None:
             return None
         count = self.good_modes
         return float(self.comparison.omega[count - 1]) / (2.0 * np.pi) if count else 0.0
 
     def plot(self, **options: Any) -> Figure:
-        """A Matplotlib figure: mode shapes, modal assurance, effective masses and static deflections.
+        """Return a Matplotlib figure of mode shapes, modal assurance, effective masses and static deflections.
 
         See `limber.plotting.plot_body` for the options.
         """
@@ -192,23 +195,24 @@ def report(
     name: str = "",
     progress: bool | None = None,
 ) -> BodyReport:
-    """How far to trust a flexible body; `body.report()` is the same.
+    """Report how far to trust a flexible body; `body.report()` is the same.
 
     Parameters
     ----------
-    body : from `Structure.reduce`, `Superelement.reduce` or `beam`, which are compared with the structure, the
-        superelement and the theory of beams, or any other, of which only its own properties can be known.
-    interface : nodes with unit forces and moments for the static comparison.  None: those that the body was reduced with,
-        those that carry loads, or the tip.
-    loads : {node: (mass, inertia)} as in `reduce`: body and structure are compared with these loads on them.  None: those
+    body : a body from `Structure.reduce`, `Superelement.reduce` or `beam`, which is compared with the structure, the
+        superelement or beam theory; or any other body, for which only its own properties are reported.
+    interface : nodes with unit forces and moments for the static comparison.  None: those that the body was reduced
+        with, those that carry loads, or the tip.
+    loads : {node: (mass, inertia)} as in `reduce`: body and structure are compared under these loads.  None: those
         that the structure was reduced with; {}: none.
-    modes : how many modes of the full model are compared, and one more if its frequency equals that of the last.  None:
-        as many as the body has; for a body of a band of frequencies, all up to its top.
-    name : of the body, for headings.
-    progress : whether to show a progress bar; by default in a terminal, if it takes more than a second.
+    modes : how many modes of the full model to compare; one more is compared if its frequency equals that of the last.
+        None: as many as the body has; for a body reduced to a frequency band, all up to its top.
+    name : name of the body, for headings.
+    progress : whether to show a progress bar; by default it is shown in a terminal, if the report takes more than a
+        second.
 
-    The structure is factored again, which takes about as long as the reduction.  Model files, pickles and copies of a body do not
-    hold its structure: report on the body that `reduce` gave.
+    The structure is factored again, which takes about as long as the reduction.  Model files, pickles and copies of a
+    body do not contain its structure: use the body that `reduce` returned.
     """
     if getattr(body, "kind", None) != FlexibleBody.kind:
         raise ArgumentTypeError(f"body must be a FlexibleBody, got {shown(body)}.")
@@ -243,7 +247,7 @@ def report(
 def _comparison(
     body: FlexibleBody, interface: Any, loads: Any, count: int | None, progress: bool | None
 ) -> Comparison | None:
-    """The body beside what it is an approximation of, if that is known."""
+    """Compare the body with the model that it approximates, if that is known."""
     if body.reduced_from is not None:
         return body.reduced_from.compare(body, interface, loads, count, progress)
     for argument, given in (("interface", interface), ("loads", loads), ("modes", count)):
@@ -260,7 +264,7 @@ def _comparison(
 
 
 def _buckling(body: FlexibleBody, comparison: Comparison | None) -> BucklingForce | None:
-    """The lowest force at which the body buckles, and that of the full model in its direction."""
+    """The lowest force at which the body buckles, and that of the full model in the same direction."""
     if body.recipe is not None:
         EI, length = body.recipe.bending_stiffness(), body.recipe.length
         if EI is None:
@@ -291,7 +295,7 @@ def _buckling(body: FlexibleBody, comparison: Comparison | None) -> BucklingForc
 
 
 def _stiffness_by_force(body: FlexibleBody) -> Array | None:
-    """(n, 3, m, m): the change of the modal stiffness by forces at the nodes of a clamped body, if it is known."""
+    """(n, 3, m, m): the change of the modal stiffness due to forces at the nodes of a clamped body, if it is known."""
     if body.load_stiffness is not None:
         held = body.load_stiffness.acceleration.shape[-1] == body.modes
         return body.load_stiffness.forces if held else None
@@ -309,7 +313,7 @@ def _along(direction: Array) -> str:
 
 
 def _far_node(body: FlexibleBody) -> list[str]:
-    """The node "tip", or the one that is farthest from the body frame."""
+    """The node "tip", or the one farthest from the body frame."""
     if body.end_node is not None:
         return [body.end_node]
     return [body.nodes.names[int(np.linalg.norm(body.nodes.position, axis=1).argmax())]]
@@ -323,7 +327,7 @@ def _mass_properties(integrals: ModalIntegrals) -> tuple[float, Array, Array]:
 
 
 def _notes(r: BodyReport) -> list[str]:
-    """What to heed, and what cannot be known."""
+    """The caveats, and what cannot be determined."""
     notes = []
     c = r.comparison
     if c is None:

@@ -41,7 +41,7 @@ def text(r: BodyReport) -> str:
 
 
 def summary(r: BodyReport) -> dict[str, str]:
-    """Name and value of what the body has as a whole."""
+    """The names and values of the properties of the whole body."""
     moments, principal = np.diag(r.inertia), np.linalg.eigvalsh(r.inertia)
     products = r.inertia[(0, 0, 1), (1, 2, 2)]
     size = float(moments.max())
@@ -78,7 +78,7 @@ def heading(r: BodyReport) -> str:
 
 
 def modes(r: BodyReport) -> list[list[str]]:
-    """Rows of `MODES`: modes, the sum of their parts and, if it is known, the most that it can be."""
+    """Rows of `MODES`: modes, the sum of their parts and, if it is known, its largest possible value."""
     rows = [
         [
             str(i + 1),
@@ -96,7 +96,7 @@ def modes(r: BodyReport) -> list[list[str]]:
 
 
 def match(m: Match) -> list[str]:
-    """A row of `MATCHES`; modes that are not alike are no pair."""
+    """A row of `MATCHES`; modes that are not similar are not a pair."""
     hertz = [f"{x / (2.0 * np.pi):.6g}" for x in (m.omega, m.own)]
     own = [str(m.body + 1), hertz[1], percent(m.error)] if m.alike else 3 * ["-"]
     return [str(m.full + 1), hertz[0], *own, f"{m.mac:.4f}"]
@@ -108,7 +108,7 @@ def static(s: StaticLoad) -> list[str]:
 
 
 def percent(part: float) -> str:
-    """A part of the whole as a percentage; rounding errors are zero."""
+    """A fraction as a percentage; rounding errors are zero."""
     return "0 %" if abs(part) < 5e-9 else f"{100.0 * part:.3g} %"
 
 

@@ -1,4 +1,4 @@
-"""Rigid-body motions of a structure as vectors of its freedoms."""
+"""Rigid-body motions of a structure as vectors of its degrees of freedom."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from limber.checks import Array
 def rigid_motions(position: Array, freedoms: int, about: Array) -> Array:
     """(freedoms * n, 6): unit rotations about the axes x, y, z through the point `about`, then unit translations.
 
-    Node j moves by theta x (position[j] - about) + d and, if it has 6 freedoms, turns by theta.
+    Node j moves by theta x (position[j] - about) + d and, if it has 6 degrees of freedom, rotates by theta.
     """
     n = len(position)
     motions = np.zeros((n, freedoms, 6))

@@ -26,14 +26,14 @@ KINDS = {
     20: ("quadratic hexahedra", 8, 2),
     27: ("quadratic hexahedra with nodes in their faces", 8, 2),
 }
-#: Above this Poisson's ratio an isotropic solid is as good as incompressible, and displacement elements lock.
+#: Above this Poisson's ratio an isotropic solid is practically incompressible, and displacement elements lock.
 INCOMPRESSIBLE = 0.4999
 
 
 class Solid(MeshStructure):
-    """A solid of finite elements; made by `solid`.
+    """A solid of finite elements, made by `solid`.
 
-    elements : the elements; their `cells` (e, k) are nodes in the order of VTK.
+    elements : the elements; their `cells` (e, k) are nodes in VTK order.
     """
 
     def __init__(self, elements: SolidElements, names, triangles, groups):
@@ -50,16 +50,16 @@ class Solid(MeshStructure):
     knows_loads = True
 
     def modal_stiffness(self, u: Array, shapes: Array) -> Array:
-        """As of any structure, from the elements at once."""
+        """The same as for any structure, computed from the elements directly."""
         return self.elements.modal_stiffness(u, shapes)
 
     def _strain_rows(self, side: str) -> sp.csr_array:
         return self._strains
 
     def strain(self, u: ArrayLike) -> Array:
-        """(n, 6, ...): the strains xx, yy, zz, yz, zx, xy at the nodes; shear strains are engineering ones.
+        """Return (n, 6, ...), the strains xx, yy, zz, yz, zx, xy at the nodes; shear strains are engineering strains.
 
-        They are the mean of the elements at a node.
+        They are averaged over the elements at a node.
 
         Parameters
         ----------
@@ -68,7 +68,7 @@ class Solid(MeshStructure):
         return self._at_nodes(self._strains, u)
 
     def stress(self, u: ArrayLike) -> Array:
-        """(n, 6, ...): the stresses xx, yy, zz, yz, zx, xy at the nodes, Pa; `u` as in `strain`."""
+        """Return (n, 6, ...), the stresses xx, yy, zz, yz, zx, xy at the nodes, Pa; `u` as in `strain`."""
         strain = self.strain(u)
         lam, mu = self.elements.lame
         stress = mu * strain
@@ -89,15 +89,15 @@ def solid(
     ----------
     mesh : a mesh of scikit-fem (`MeshTet`, `MeshHex`, straight or quadratic); (points, cells), with (n, 3) points in m
         and (e, k) numbers of points, k = 4 or 10 for tetrahedra, 8 or 20 for hexahedra in the order of VTK and Abaqus;
-        or the name of a mesh file of any format that meshio reads.
-    material : isotropic.
-    order : 2 gives quadratic elements, with nodes between the corners if the mesh has none; 1 gives linear ones, which are
-        much too stiff in bending unless there are many across the thickness.  None: 2.
-    names : names and points; the node nearest to a point has its name.  Others are "0", "1", ...
+        or the name of a mesh file in any format that meshio reads.
+    material : an isotropic `Material`.
+    order : 2 for quadratic elements, with nodes between the corners added if the mesh has none; 1 for linear elements,
+        which are much too stiff in bending unless there are many across the thickness.  None: 2.
+    names : points by name; the node nearest to a point gets its name.  Other nodes are named "0", "1", ...
 
-    Frequencies come from above; with smaller elements, those of quadratic ones converge with the fourth power of their
-    size and those of linear ones with the second.  Nodes have three freedoms; `reduce` fits the rotation of a node to its
-    neighbours or to the nodes that `patches` names.
+    Frequencies converge from above as elements get smaller: with quadratic elements with the fourth power of their
+    size, with linear ones with the second.  Nodes have three degrees of freedom; `reduce` fits the rotation of a node
+    to its neighbours or to the nodes that `patches` names.
     """
     check_material(material)
     if material.poisson_ratio > INCOMPRESSIBLE:

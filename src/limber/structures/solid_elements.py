@@ -50,7 +50,7 @@ class SolidElements:
         return 2 if len(self.cell.nodes) == len(self.cell.corners) else 4
 
     def matrices(self) -> tuple[sp.csr_array, sp.csr_array]:
-        """Mass and stiffness matrix, 3 freedoms a node."""
+        """Mass and stiffness matrix, 3 degrees of freedom per node."""
         lam, mu = self.lame
         points, weights = self.cell.quadrature(self.degree)
         values, _ = self.cell.shapes(points)
@@ -117,7 +117,7 @@ class SolidElements:
         return lam * trace * np.eye(3) + 2.0 * mu * strain
 
     def node_strains(self) -> sp.csr_array:
-        """(6 N, 3 N): the strains `STRAINS` at the nodes, as the mean of the elements there by their volume."""
+        """(6 N, 3 N): the strains `STRAINS` at the nodes, as the mean over the elements weighted by volume."""
         points, weights = self.cell.quadrature(self.degree)
         rows, columns, entries = [], [], []
         share = np.zeros(len(self.position))

@@ -5,16 +5,16 @@ second-order displacement 1/2 eta^T B eta of the points where f acts does the sa
 
     f . B_rs = -kappa_rs(f),     kappa(f) = Phi^T K_g(G f) Phi
 
-The load that belongs to a functional of B is what follows from this:
+It follows which load belongs to each functional of B:
 
     sum m B              three accelerations              -> S2
     sum m l0 x B         three angular accelerations      -> F1, its symmetric part
     sum m (l0 B + B l0)  six products of spin             -> J2
     B of a node          three unit forces there          -> second-order shapes of the node
 
-Moments at nodes are neglected: they do not stiffen, and nodes do not turn by second-order terms.  The flexible part G of
-M_m stays constant.  This is the truncated form: it may lose its positive definiteness at large deflections, which the
-dynamics functions refuse.
+Moments at nodes are neglected: they do not stiffen, and nodes do not rotate by second-order terms.  The flexible part G
+of M_m is constant.  This is the truncated form: it may lose its positive definiteness at large deflections, which the
+dynamics functions reject.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _PRODUCTS = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
 
 
 def check_stiffening(structure: Structure) -> None:
-    """Refuse stiffening of a structure that cannot tell its geometric stiffness."""
+    """Reject stiffening of a structure whose geometric stiffness is not known."""
     if structure.geometric is None:
         raise ArgumentValueError(
             "geometric_stiffening=True needs the geometric stiffness of the structure, which M and K do not contain. Make "
@@ -51,7 +51,7 @@ def check_stiffening(structure: Structure) -> None:
 
 
 def geometric_stiffness(structure: Structure, u: Array) -> sp.csr_array:
-    """The geometric stiffness of the stresses by the displacements u (N,), checked."""
+    """The checked geometric stiffness of the stresses due to the displacements u (N,)."""
     assert structure.geometric is not None
     K = structure.geometric(u)
     size = structure.K.shape
@@ -90,7 +90,7 @@ class UnitLoads:
         return found
 
     def second_displacements(self, rows: sp.csr_array) -> Array:
-        """(k, m, m): second-order displacements along rows (k, N) of the freedoms, for pictures.
+        """(k, m, m): second-order displacements along rows (k, N) of the degrees of freedom, for pictures.
 
         They are those of the sum of static deformations u that does as much work in all loads f known so far as B does.
         So they are exact where unit forces were applied, and interpolated by the structure itself elsewhere.
@@ -112,10 +112,11 @@ def load_stiffness(
     position: Array,
     forces: Array,
 ) -> LoadStiffness:
-    """What loads add to the stiffness of a body with shapes (N, m).
+    """The effect of loads on the stiffness of a body with shapes (N, m).
 
     support : the structure with its clamped nodes held, or free.
-    position : (n, 3) of the nodes in the body frame; forces : (N, 3 k) unit forces at the nodes that the body keeps.
+    position : (n, 3) of the nodes in the body frame.
+    forces : (N, 3 k) unit forces at the nodes that the body keeps.
     """
     motions = unit_motions(position, structure.freedoms)
     basis = np.hstack([shapes, motions[:, :6]]) if support.rigid.shape[1] else shapes

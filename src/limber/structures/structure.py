@@ -1,4 +1,4 @@
-"""Structures: nodes with a mass and a stiffness matrix, as finite elements give them."""
+"""Structures: nodes with a mass and a stiffness matrix, as given by finite elements."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ Geometric = Callable[[Array], Any]
 
 
 class Structure(Located):
-    """An elastic structure of n nodes with the full matrices of finite elements; `reduce` makes a body of it.
+    """An elastic structure of n nodes with full finite-element matrices; `reduce` makes a body from it.
 
     Parameters
     ----------
     position : (n, 3) undeformed positions of the nodes, m.
-    M, K : mass and stiffness matrix, sparse or dense, of 6 freedoms a node (x, y, z, then the rotations about x, y, z)
-        or 3 (x, y, z), node after node, all in the axes of `position`.  They are those of the free structure: K does
-        not resist rigid-body motion.  Rotations that no element uses have rows and columns of zeros.
+    M, K : mass and stiffness matrix, sparse or dense, with 6 degrees of freedom per node (x, y, z, then the rotations
+        about x, y, z) or 3 (x, y, z), node after node, all in the axes of `position`.  They are those of the free
+        structure: K does not resist rigid-body motion.  Rotations that no element uses have rows and columns of zeros.
     names : n names of the nodes.  None: "0", "1", ...
-    edges, triangles : (e, 2) and (t, 3) numbers of nodes, the lines and the surface that pictures show.
-    groups : {name: node numbers}, such as the nodes of a face.  The arguments of `reduce` take the name of a group for
-        that of a node: it is held as a whole, and it moves as the rigid body that fits its nodes best.
-    geometric : function of the displacements u (6 n or 3 n) under some static load; it returns the geometric
+    edges, triangles : (e, 2) and (t, 3) node numbers, the lines and the surface that pictures show.
+    groups : {name: node numbers}, such as the nodes of a face.  The arguments of `reduce` accept the name of a group in
+        place of that of a node: it is held as a whole, or moves as the rigid body that fits its nodes best.
+    geometric : a function of the displacements u (6 n or 3 n) under some static load.  It returns the geometric
         stiffness matrix of the stresses that u causes, linear in u.  `reduce(geometric_stiffening=True)` and
         `buckling` need it.
 
-    The structure is immutable.  It is checked when it is made: sizes, symmetry, negative masses and stiffnesses,
-    loose nodes and parts, supports to the ground and mixed units are refused.
+    The structure is immutable.  It is checked when it is made: wrong sizes, asymmetry, negative masses and stiffnesses,
+    loose nodes and parts, supports to the ground and mixed units are rejected.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class Structure(Located):
                 f"M and K must have the same size, got {self.M.shape} and {self.K.shape} for {n} nodes. Fill the rotations "
                 "in with rows and columns of zeros where one matrix has none."
             )
-        #: freedoms of each node, 6 or 3
+        #: degrees of freedom of each node, 6 or 3
         self.freedoms = self.K.shape[0] // n
         matrices.check_definite("M", self.M, self.names)
         matrices.check_mass(self.M, self.position)
@@ -108,26 +108,26 @@ class Structure(Located):
                 part.setflags(write=False)
 
     def __len__(self) -> int:
-        """Number of nodes."""
+        """The number of nodes."""
         return len(self.position)
 
     @cached_property
     def active(self) -> np.ndarray:
-        """(freedoms * n,): which freedoms have stiffness; the others are rotations that no element uses."""
+        """(freedoms * n,): which degrees of freedom have stiffness; the others are rotations that no element uses."""
         return self.K.diagonal() > 0.0
 
     @cached_property
     def numbers(self) -> dict[str, int]:
-        """The numbers of the nodes by their names."""
+        """The numbers of the nodes by name."""
         return {name: i for i, name in enumerate(self.names)}
 
     @cached_property
     def places(self) -> Places:
-        """Its nodes and groups, as the arguments of `reduce` name them."""
+        """The nodes and groups, as the arguments of `reduce` name them."""
         return Places(self)
 
     def node(self, which: Node, argument: str = "node") -> int:
-        """The number of a node that is given by name or number; `argument` is for the message."""
+        """Return the number of a node given by name or number; `argument` is for error messages."""
         if isinstance(which, str):
             if which in self.numbers:
                 return self.numbers[which]
@@ -166,44 +166,44 @@ class Structure(Located):
         strain: Mapping[str, ArrayLike] | ArrayLike | None = None,
         progress: bool | None = None,
     ) -> FlexibleBody:
-        """A flexible body that moves as the structure does in a few shapes.
+        """Make a flexible body that deforms like the structure, in a few shapes.
 
         Parameters
         ----------
-        clamped : a node or several, or groups, held in all freedoms.  The body frame is there, in the middle of a group,
-            and so is the joint of the body.  With no clamped node the modes are those of the free structure: attach the body
-            with `inboard=` the node that carries its joint.
-        pinned : a node or several whose displacements alone are held; the modes turn it.  Attach the body with
+        clamped : one or several nodes or groups that are held in all degrees of freedom.  The body frame is there, in
+            the middle of a group, and so is the joint of the body.  Without clamped nodes the modes are those of the
+            free structure: attach the body with `inboard=` the node that carries its joint.
+        pinned : one or several nodes whose displacements alone are held; the modes rotate them.  Attach the body with
             `inboard=` that node.
-        interface : nodes or groups at which other bodies or forces act.  A group becomes one node of the body, of its
-            name and in the middle of its nodes; it moves as the rigid body that fits their displacements best (RBE3).
-        modes : which normal modes are taken: the lowest, as many as the number says; {"band": (low, high)}, all
-            between two frequencies in rad/s; or {"effective_mass": 0.95}, as many as have that part of the total mass in
-            each of the "directions", ("x", "y", "z") if not given, of x, y, z, rx, ry, rz.
-        method : "normal" has normal modes only, with the interface nodes free.  "static-correction" adds the static
+        interface : nodes or groups at which other bodies or forces act.  A group becomes one node of the body, with its
+            name, in the middle of its nodes; it moves as the rigid body that fits their displacements best (RBE3).
+        modes : which normal modes to use: a number of the lowest ones; {"band": (low, high)}, all between two
+            frequencies in rad/s; or {"effective_mass": 0.95}, as many as have that fraction of the total mass in each
+            of the "directions", from x, y, z, rx, ry, rz, by default ("x", "y", "z").
+        method : "normal" uses normal modes only, with the interface nodes free.  "static-correction" adds the static
             deformation under unit forces and moments at the interface nodes (residual attachment modes), which makes
-            the static deflection under such loads exact.  "craig-bampton" takes normal modes with the interface nodes
+            the static deflection under such loads exact.  "craig-bampton" uses normal modes with the interface nodes
             held and adds the static deformation due to their displacements and rotations.
-        loads : {node: (mass, inertia)} of what the nodes carry, kg and kg m^2 about the node, (3, 3), a diagonal
-            (Ixx, Iyy, Izz) or one number for all axes.  The normal modes are computed with it, and then fit the
-            loaded body better.  It only affects the shapes: attach the load itself as a body.
-        shapes : (n, 6, k) or (n, 3, k), shapes of your own beside the modes, or instead of them with `modes=0`.
-        patches : {node: nodes}; a node without rotations of its own, as those of solids, moves as the rigid body that
-            fits the displacements of these nodes best.  By default it is fitted to its neighbours in K and itself.
-        nodes : which nodes the body keeps, by name, beside those that the other arguments name; "all" for all.  None
-            keeps all nodes with rotations of their own if the structure has no more than 200 nodes, and no others.
-        origin : the origin of the body frame, a node, a group or a point.  None: the (first) clamped node or group, or the
-            origin of the structure's axes if there is none.
-        damping : damping ratio of all modes of the body, or one each, in ascending order of frequency.
+        loads : {node: (mass, inertia)} that the nodes carry, kg and kg m^2 about the node, (3, 3), a diagonal
+            (Ixx, Iyy, Izz) or one number for all axes.  The normal modes are computed with these loads and so fit the
+            loaded body better.  This only affects the shapes: attach the load itself as a body.
+        shapes : (n, 6, k) or (n, 3, k), shapes of your own in addition to the modes, or instead of them with `modes=0`.
+        patches : {node: nodes}; a node without rotations of its own, such as a node of a solid, moves as the rigid body
+            that fits the displacements of these nodes best.  By default it is fitted to itself and its neighbours in K.
+        nodes : which nodes the body keeps, by name, in addition to those that other arguments name; "all" for all.
+            None keeps all nodes with rotations of their own if the structure has no more than 200 nodes, and no others.
+        origin : the origin of the body frame: a node, a group or a point.  None: the (first) clamped node or group, or
+            the origin of the structure's axes if there is none.
+        damping : damping ratio of all modes of the body, or one per mode, in ascending order of frequency.
         geometric_stiffening : whether loads stiffen or soften the body; needs a structure with `geometric`.
         strain : strain gauges, {name: row} or (g, freedoms * n): the strain that each shows per displacement of every
-            freedom; `gauge` of solids and plates gives such rows.  `Result.strain` has them.
-        progress : whether to show a progress bar; by default in a terminal, if it takes more than a second.
+            degree of freedom; `gauge` of solids and plates gives such rows.  `Result.strain` returns the strains.
+        progress : whether to show a progress bar; by default it is shown in a terminal, if it takes more than a second.
 
-        The shapes are orthonormal in the mass matrix, so that the stiffness of the body is diag(omega^2), and contain
-        no rigid-body motion.  A shape that depends on others is refused by name; motions of interface nodes that follow
-        from those of others, as of nodes of solids that turn with the same neighbours, are left out.  Mass properties come
-        from the full mass matrix; the axes of the body are those of the structure.
+        The shapes are orthonormal in the mass matrix, so the stiffness of the body is diag(omega^2), and contain no
+        rigid-body motion.  A shape that depends on others is rejected by name.  Motions of interface nodes that follow
+        from those of others, such as nodes of solids that rotate with the same neighbours, are left out.  Mass
+        properties come from the full mass matrix; the axes of the body are those of the structure.
         """
         return reduce(
             self,
@@ -224,11 +224,11 @@ class Structure(Located):
         )
 
     def outline_rows(self) -> OutlineRows | None:
-        """The points by which pictures show it: its nodes; None if it has neither edges nor triangles."""
+        """The points that pictures show: the nodes, or None if there are neither edges nor triangles."""
         return node_outline(self)
 
     def recovery(self, shapes: Array) -> Recovery:
-        """The section forces by shapes (N, m), if the structure has sections."""
+        """Return the section forces due to shapes (N, m), if the structure has sections."""
         return Recovery()
 
     def modes(
@@ -241,7 +241,7 @@ class Structure(Located):
         patches: Mapping[Node, Iterable[Node]] | None = None,
         progress: bool | None = None,
     ) -> StructureModes:
-        """Normal modes of the structure itself, with their effective masses: what a reduced body is compared with.
+        """Normal modes of the structure itself, with their effective masses, for comparison with a reduced body.
 
         Arguments as in `reduce`.  Rigid-body motions are not among the modes.
         """
@@ -270,30 +270,30 @@ class Structure(Located):
         patches: Mapping[Node, Iterable[Node]] | None = None,
         progress: bool | None = None,
     ) -> Buckling:
-        """The factors by which loads must be multiplied for the structure to buckle, and the shapes in which it does.
+        """Find the factors by which loads must be multiplied for the structure to buckle, and the buckling shapes.
 
         Parameters
         ----------
-        count : how many of the lowest factors are wanted.
-        clamped, pinned : nodes that are held in all freedoms, or in their displacements alone.
-        held : {node: freedoms}, of "x", "y", "z", "rx", "ry", "rz", for what else is held: {"top": ("x", "y")} lets the top
-            of a column slide along z.
+        count : how many of the lowest factors to compute.
+        clamped, pinned : nodes that are held in all degrees of freedom, or in their displacements only.
+        held : {node: freedoms}, from "x", "y", "z", "rx", "ry", "rz", other degrees of freedom that are held: {"top":
+            ("x", "y")} lets the top of a column slide along z.
         forces, moments : {node: (x, y, z)}, N and N m, in the axes of the structure; they keep their directions.
-        gravity : (3,) m/s^2.  A structure whose support is accelerated by a feels the gravity -a.
+        gravity : (3,) m/s^2.  For a structure whose support has the acceleration a, use the gravity -a.
         spin : (3,) rad/s, a steady rotation about an axis through `about`.  Its forces grow with the square of the
-            speed, so it buckles at the square root of a factor times this speed; what the displacements change of the
-            centrifugal forces is included, gyroscopic forces are not.
+            speed, so the structure buckles at this speed times the square root of a factor.  The change of the
+            centrifugal forces due to the displacements is included; gyroscopic forces are not.
         about : a node or a point on the axis of the spin.  None: the (first) clamped node, or the origin.
         patches : {node: nodes}; a force or a moment at a node is spread over these nodes, as by a rigid body that fits
             their displacements.  By default a force acts on its node alone, and a moment at a node without rotations on
             its neighbours.
-        progress : whether to show a progress bar; by default in a terminal, if it takes more than a second.
+        progress : whether to show a progress bar; by default it is shown in a terminal, if it takes more than a second.
 
-        All loads act together and are multiplied by the same factor.  The structure is taken to deform linearly until it
-        buckles.  The structure must bring elements, or the function `geometric`.  In frames all section forces count, in
-        plates stresses in their plane, in solids all stresses.  Moments at
-        nodes are semitangential.  The warping of sections is not known.  Members of frames that are single elements do not bend
-        between their nodes: a note of the result, and a warning if it may matter, says so.
+        All loads act together and are multiplied by the same factor.  The structure is assumed to deform linearly until
+        it buckles.  It must have elements, or the function `geometric`.  In frames all section forces count, in plates
+        the in-plane stresses, in solids all stresses.  Moments at nodes are semitangential.  Warping of sections is not
+        modelled.  Frame members that are single elements do not bend between their nodes: a note in the result, and a
+        warning if it may matter, says so.
         """
         return structure_buckling(
             self,
@@ -310,7 +310,7 @@ class Structure(Located):
             progress=progress,
         )
 
-    #: whether `modal_stiffness` is cheap, as elements make it; a user's function may be slow
+    #: whether `modal_stiffness` is cheap, as it is with elements; a user's function may be slow
     knows_loads: ClassVar[bool] = False
 
     def modal_stiffness(self, u: Array, shapes: Array) -> Array:
@@ -319,7 +319,7 @@ class Structure(Located):
         return np.array(found).reshape(-1, shapes.shape[1], shapes.shape[1])
 
     def missed_buckling(self, u: Array) -> tuple[float, str] | None:
-        """The least factor at which parts may buckle in a way that the elements cannot show, and words about it.
+        """The lowest factor at which parts may buckle in a way that the elements cannot show, with an explanation.
 
         u : (N,) displacements under the loads.
         """

@@ -1,4 +1,4 @@
-"""Superelements: structures that a finite-element program has reduced already."""
+"""Superelements: structures that a finite-element program has already reduced."""
 
 from __future__ import annotations
 
@@ -18,26 +18,27 @@ from limber.frozen import Frozen
 from limber.structures.closure import closed_integrals
 from limber.structures.reduced_superelement import ReducedSuperelement
 
-#: Forces that a rigid-body motion may cause, as a part of those of a row alone, both divided by sqrt(K_ii).
+#: Forces that a rigid-body motion may cause, as a fraction of those of a row alone, both divided by sqrt(K_ii).
 _FREE = 1e-6
-#: An eigenvalue smaller than this part of the largest is zero.
+#: An eigenvalue smaller than this fraction of the largest is zero.
 _ZERO = 1e-11
 
 
 class Superelement(Frozen):
-    """A structure reduced to the freedoms of its boundary nodes and to generalized coordinates, such as a
-    Craig-Bampton component; `reduce` makes a body of it.
+    """A structure reduced to its boundary nodes and generalized coordinates, such as a Craig-Bampton component.
+
+    `reduce` makes a body from it.
 
     Parameters
     ----------
     position : (n, 3) of the boundary nodes.
     M, K : (a, a) mass and stiffness matrix of the free component.
-    freedoms : (n, 6) rows of x, y, z and the rotations of each node in M and K, in the axes of `position`; -1 for one
+    freedoms : (n, 6) rows of x, y, z and the rotations of each node in M and K, in the axes of `position`; -1 for those
         that the component does not have.  All other rows are generalized coordinates.
     names : n names of the nodes.
 
-    Boundary nodes with all six freedoms are nodes of the body; others only deform with it.  The superelement is
-    immutable.
+    Boundary nodes with all six degrees of freedom are nodes of the body; others only deform with it.  The superelement
+    is immutable.
     """
 
     def __init__(
@@ -71,7 +72,7 @@ class Superelement(Frozen):
         self._freeze()
 
     def motions(self, about: Array) -> Array:
-        """(a, 6): motions of all freedoms by unit rotations about a point, then by unit translations."""
+        """(a, 6): motions of all degrees of freedom due to unit rotations about a point, then unit translations."""
         each = np.zeros((len(self.position), 6, 6))
         for i, axis in enumerate(np.eye(3)):
             each[:, :3, i] = np.cross(axis, self.position - about)
@@ -83,7 +84,7 @@ class Superelement(Frozen):
         return motions
 
     def _check(self) -> None:
-        """Refuse matrices of no free body."""
+        """Reject matrices that are not those of a free body."""
         for name, A in (("M", self.M), ("K", self.K)):
             size = np.sqrt(np.abs(np.diag(A)))
             size[size == 0.0] = 1.0
@@ -121,16 +122,16 @@ class Superelement(Frozen):
         return f"{('x', 'y', 'z', 'rx', 'ry', 'rz')[at[0, 1]]} of node {self.names[at[0, 0]]!r}"
 
     def __len__(self) -> int:
-        """Number of boundary nodes."""
+        """The number of boundary nodes."""
         return len(self.position)
 
     @property
     def generalized(self) -> int:
-        """Number of generalized coordinates."""
+        """The number of generalized coordinates."""
         return len(self.M) - int((self.freedoms >= 0).sum())
 
     def wave_speed(self) -> float:
-        """The lowest frequency of the free component times its size: at most about the speed of sound in it, m/s."""
+        """The lowest frequency of the free component times its size: at most about its speed of sound, m/s."""
         motions = self.motions(np.zeros(3))
         M = motions.T @ self.M @ motions
         mass = np.trace(M[3:, 3:]) / 3.0
@@ -145,17 +146,17 @@ class Superelement(Frozen):
         modes: int | None = None,
         damping: float = 0.0,
     ) -> FlexibleBody:
-        """The flexible body of this superelement in its own modes.
+        """Make a flexible body from this superelement, in its own modes.
 
         Parameters
         ----------
-        clamped : name of the boundary node, or names of those, that the modes do not move; the first is the origin of
+        clamped : name or names of the boundary nodes that the modes do not move; the first is the origin of
             the body frame.  None: modes of the free component; attach the body with `inboard=` a node.
         modes : how many modes to keep, from the lowest; None: all of them.
-        damping : ratio of every mode.
+        damping : damping ratio of every mode.
 
-        The mass matrix at rest and the frequencies are those of the superelement.  Its matrices do not hold how forces
-        of inertia change with the deformation; that is estimated from the mean motion of each mode (`closure`).
+        The mass matrix at rest and the frequencies are those of the superelement.  Its matrices do not say how inertia
+        forces change with the deformation; that is estimated from the mean motion of each mode (`closure`).
         """
         ratio = number("damping", damping, minimum=0.0)
         held = self._clamped(clamped)
@@ -211,7 +212,7 @@ class Superelement(Frozen):
         return held
 
     def modes(self, held: list[int], motions: Array) -> tuple[Array, Array]:
-        """Frequencies and mass-normalized shapes (a, m) with the held nodes at rest or without rigid-body motion."""
+        """Frequencies and mass-normalized shapes (a, m), with the held nodes at rest or without rigid-body motion."""
         Z = self.admissible(held, motions)
         K, M = Z.T @ self.K @ Z, Z.T @ self.M @ Z
         stiff = la.eigvalsh(K)

@@ -1,8 +1,8 @@
-r"""A structure with some freedoms held, and its flexibility.
+r"""A structure with some degrees of freedom held, and its flexibility.
 
-The held freedoms may leave r rigid-body motions R, up to six of them.  Then r more freedoms support the structure; a
-load that is in equilibrium by itself needs no force from them.  K of the freedoms that are left is factored once, and
-three kinds of flexibility are made of it:
+The held degrees of freedom may leave r rigid-body motions R, up to six of them.  Then r more degrees of freedom support
+the structure; a load that is in equilibrium by itself needs no force from them.  K of the remaining degrees of freedom
+is factored once, and three kinds of flexibility are computed from it:
 
     static       u = G f                      held, and supported
     elastic      u = P G P^T f                the deformation of a structure that f accelerates (inertia relief);
@@ -34,7 +34,7 @@ LEFT = 1e-9
 
 
 class Support:
-    """`structure` with the freedoms `held` (a mask); M, the mass matrix that resists acceleration."""
+    """`structure` with the degrees of freedom `held` (a mask); M, the mass matrix that resists acceleration."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class Support:
     def factored(
         self, A: sp.csr_array, advanced: Callable[[float], None] = lambda part: None
     ) -> Cholesky:
-        """The factor of a matrix (N, N) like K, of the freedoms that are free; `NotHeldError` if it is not definite."""
+        """The factor of a matrix (N, N) like K, for the free degrees of freedom; `NotHeldError` if not definite."""
         return Cholesky(A[self.free][:, self.free], self._node_of, self._position, advanced)
 
     # --- flexibilities ------------------------------------------------------------------------
@@ -91,7 +91,7 @@ class Support:
         return self.without_rigid(self.static(relieved))
 
     def without_rigid(self, u: Array, M: sp.csr_array | None = None) -> Array:
-        """u less its rigid-body motion, in M or in another mass matrix."""
+        """u minus its rigid-body motion, in M or in another mass matrix."""
         if not self.rigid.shape[1]:
             return u
         M = self.M if M is None else M
@@ -118,7 +118,10 @@ class Support:
 
 
 def _left_motions(structure: Structure, held: np.ndarray) -> Array:
-    """(N, r): the rigid-body motions that do not move the held freedoms; turns are scaled to the structure's size."""
+    """(N, r): the rigid-body motions that do not move held degrees of freedom.
+
+    Rotations are scaled to the structure's size.
+    """
     centre = structure.position.mean(axis=0)
     motions = rigid_motions(structure.position, structure.freedoms, centre)
     motions[:, :3] /= np.linalg.norm(structure.position - centre, axis=1).max()
@@ -133,7 +136,7 @@ def _left_motions(structure: Structure, held: np.ndarray) -> Array:
 
 
 def _supports(rigid: Array, free: np.ndarray) -> np.ndarray:
-    """Freedoms that take r rigid-body motions, as well as r freedoms can."""
+    """r degrees of freedom that support r rigid-body motions as well as possible."""
     r = rigid.shape[1]
     if not r:
         return np.zeros(0, np.int64)

@@ -1,4 +1,4 @@
-"""Sums of angles: cos a cos b - sin a sin b = cos(a + b) and its kin, where they shorten a polynomial."""
+"""Sums of angles: cos a cos b - sin a sin b = cos(a + b) and similar identities, if they shorten a polynomial."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ class Configurations(Mapping):
         return self._body(key) is not None
 
     def get(self, key: Any, default: Any = None) -> Any:
-        """The matrix of a body, or `default` where there is no such body."""
+        """Return the matrix of a body, or `default` if there is no such body."""
         body = self._body(key)
         return default if body is None else self._matrices[body]
 

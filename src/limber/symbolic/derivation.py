@@ -1,4 +1,4 @@
-"""Where the parts of symbolic equations come from: polynomials, made short when asked for."""
+"""The source of the parts of symbolic equations: polynomials, which are shortened on request."""
 
 from __future__ import annotations
 

@@ -32,29 +32,29 @@ def equations(
     order: int | None = None,
     floats: bool | None = None,
 ) -> Equations:
-    """The equations of motion of an assembly in closed form: M pdot + C p + G + R = Q_p, qdot = V p.
+    """Derive the equations of motion of an assembly in closed form: M pdot + C p + G + R = Q_p, qdot = V p.
 
-    Those of a closed assembly have multipliers: M pdot + C p + G + R = Q_p + A^T lambda, A pdot + a0 = 0, where A p is
+    For a closed assembly they have multipliers: M pdot + C p + G + R = Q_p + A^T lambda, A pdot + a0 = 0, where A p is
     the rate of the position constraints `residual`; `Equations.reduced` has none.
 
     Parameters
     ----------
-    assembly : chains and trees of rigid and flexible bodies; numbers, or SymPy expressions for masses,
-        lengths, joint maps, joint physics, gravity.  Spherical and free joints take Euler angles here (3-2-1, the first the
+    assembly : chains and trees of rigid and flexible bodies, with numbers or SymPy expressions for masses, lengths,
+        joint maps, joint physics, gravity.  Spherical and free joints have Euler angles here (3-2-1, the first the
         outermost); their speeds are those of the numeric joints.
     q, p : names of the coordinates and speeds, strings or symbols: one list for all of them, or a dict
-        {body: list}, each body's modes first.  By default `Naming` makes them, and a symbolic joint brings
-        those of its coordinates.
+        {body: list}, with the modes of each body first.  By default `Naming` makes them, and a symbolic joint has
+        its own coordinate names.
     named : bodies whose numbers (mass properties, modal integrals, stiffness, node shapes) get names, or True
         for all; `values` of the result has the numbers.
     order : None keeps everything.  n >= 1 keeps the kinetic and potential energy to degree n + 1 in the modal
         coordinates and rates together, so the equations are consistent to degree n in them.
     floats : True prints coefficients as floats, False as rationals, None only long ones as floats.
 
-    Flexible bodies are those of the full fidelity; the ruthless one has no Lagrangian and no such form.
+    Flexible bodies have full fidelity; the ruthless model has no Lagrangian and so no such form.
     The mass matrix, the potential and all configurations come from the kernels of the numeric engine, run on
-    polynomials; C and G from them by Kwatny & Blankenship, Eq. (53), as corrected in `limber.symbolic.poincare`.
-    The physics of joints is in all of it: armature in M, dampers in C, springs in G and the potential, friction
+    polynomials; C and G follow from them by Kwatny & Blankenship, Eq. (53), as corrected in `limber.symbolic.poincare`.
+    The physics of joints is included: armature in M, dampers in C, springs in G and the potential, friction
     and stops in R.
     """
     if not isinstance(assembly, Assembly):
@@ -98,13 +98,14 @@ def _chosen(assembly: Assembly, named: bool | Iterable[str]) -> set[str]:
 
 
 class Equations:
-    """M(q) pdot + C(q, p) p + G(q) + R(q, p) = Q_p with qdot = V(q) p; every part a SymPy object.
+    """M(q) pdot + C(q, p) p + G(q) + R(q, p) = Q_p with qdot = V(q) p, with every part as a SymPy object.
 
-    Closures add A^T lambda to the right side and A pdot + a0 = 0 to the equations; see `A`.
+    Closures add A^T lambda to the right-hand side and A pdot + a0 = 0 to the equations; see `A`.
 
-    Parts are derived when first asked for.  `C` is the Levi-Civita (Christoffel) form: dM/dt - 2 C is
-    antisymmetric but for the damping of flexible bodies and joints, which C contains; `G` has gravity and the
-    elastic forces; `R` has the friction and the stops of joints and is zero without them.  `lagrange` is true where V = I: then these are Lagrange's equations.
+    Parts are derived when first used.  `C` is the Levi-Civita (Christoffel) form: dM/dt - 2 C is antisymmetric except
+    for the damping of flexible bodies and joints, which C contains.  `G` has gravity and the elastic forces.  `R` has
+    the friction and the stops of joints and is zero without them.  `lagrange` is true if V = I: then these are
+    Lagrange's equations.
     """
 
     def __init__(
@@ -149,16 +150,16 @@ class Equations:
     def potential(self) -> sp.Expr:
         """Potential energy of gravity, of the modes and of the springs of joints.
 
-        Stops are in R as a whole and not in here; `lb.potential_energy` has their energy too.
+        Stops are entirely in R and not included here; `lb.potential_energy` includes their energy.
         """
         return self._change(self._source.part("potential"))
 
     @cached_property
     def A(self) -> sp.Matrix:
-        """The closure rows, m x n: the closures allow speeds with A p = 0; none (0 x n) without closures.
+        """The closure rows, m x n: the closures allow speeds with A p = 0; empty (0 x n) without closures.
 
         They are the derivatives of the `residual`, closure by closure in the order of the assembly, without rows that
-        nothing moves; `row_names` says which closure each of them belongs to.
+        nothing moves; `row_names` has the closure of each row.
         """
         return self._change(self._source.part("A"))
 
@@ -169,10 +170,10 @@ class Equations:
 
     @cached_property
     def residual(self) -> sp.Matrix:
-        """The position constraints, m x 1, which are zero where the closures are met; A p is their rate.
+        """The position constraints, m x 1, which are zero if the closures are satisfied; A p is their rate.
 
-        Displacements are from end a to end b in world axes where the cut joint allows none, else along the rows of
-        `lb.constraint_residual`, as rotations are.
+        Displacements are from end a to end b in world axes if the cut joint allows no displacement.  Otherwise they,
+        and all rotations, are along the rows of `lb.constraint_residual`.
         """
         return self._change(self._source.part("residual"))
 
@@ -183,9 +184,10 @@ class Equations:
 
     @property
     def multipliers(self) -> sp.Matrix:
-        """lambda, m x 1: what the closures exert on their ends b, along the rows; a relation, on its terms.
+        """The Lagrange multipliers lambda, m x 1: the closure forces on the ends b, along the rows.
 
-        The force of a joint that allows no displacement has world axes.
+        The multiplier of a relation acts on its terms.  The force of a joint that allows no displacement has world
+        axes.
         """
         names = self.row_names
         count: dict[str, int] = {}
@@ -197,10 +199,10 @@ class Equations:
         return sp.Matrix(len(found), 1, found)
 
     def reduced(self, independent: Any) -> Reduced:
-        """The equations in independent speeds u, without multipliers; p = N u.
+        """Return the equations in independent speeds u, without multipliers; p = N u.
 
-        independent : names or symbols of as many speeds as there are freedoms, from which the closures determine the
-            others.  The closure rows must be independent.
+        independent : names or symbols of as many speeds as there are degrees of freedom; the closures determine the
+            others from them.  The closure rows must be independent.
         """
         return Reduced(self, chosen_speeds(self, independent), self._change)
 
@@ -221,21 +223,21 @@ class Equations:
 
     @property
     def integrable(self) -> bool:
-        """Whether every simple joint's map is closed under the Lie bracket.
+        """Whether the map of every simple joint is closed under the Lie bracket.
 
-        If not, no mechanism has these coordinates and speeds: the equations are the paper's formulas.
+        If not, no mechanism has these coordinates and speeds; the equations are then only the formulas of the paper.
         """
         return self.poincare.model.integrable
 
     @property
     def parameters(self) -> list[sp.Symbol]:
-        """The symbols besides q and p, by name."""
+        """The symbols other than q and p, by name."""
         found = {s for x in self._source.parameters for s in self._change(x).free_symbols}
         return sorted(found - set(self.q) - set(self.p), key=str)
 
     @property
     def shared(self) -> list[sp.Expr]:
-        """The expressions that M, C, G and the potential are polynomials in, generator by generator."""
+        """The expressions in which M, C, G and the potential are polynomials, generator by generator."""
         model = self.poincare.model
         frames = {i: x.expand() for i, x in model.frames.items()}
         expressions = enumerate(model.ring.expressions)
@@ -253,11 +255,11 @@ class Equations:
 
     @property
     def framed(self) -> Poincare:
-        """The derivation with the joints' frames as generators: smaller, for numbers."""
+        """The derivation with the frames of the joints as generators, which is smaller, for numeric evaluation."""
         return self._source.framed
 
     def Q(self, forces: Any) -> sp.Matrix:
-        """Q_p = V^T Q of generalized forces Q along the coordinates q (Eq. (53c), with V^T)."""
+        """Return Q_p = V^T Q for generalized forces Q along the coordinates q (Eq. (53c), with V^T)."""
         expected = f"forces must be {len(self.q)} numbers or expressions, one per coordinate"
         try:
             given = matrix(forces)
@@ -269,14 +271,15 @@ class Equations:
         return self.V.T * given
 
     def pose(self, body: str, node: str | int | None = None) -> sp.Matrix:
-        """4 x 4 configuration [R, p; 0, 1] of a body frame or node in the world."""
+        """Return the 4 x 4 configuration [R, p; 0, 1] of a body frame or node in the world."""
         return self._change(self._source.pose(body, node))
 
     def subs(self, *args) -> Equations:
-        """The equations with values put in: {symbol: value}, a list of (symbol, value), or symbol and value.
+        """Return the equations with values substituted.
 
-        A symbol may be given by its name; other keys are SymPy expressions, as for SymPy's `subs`.  Values are
-        numbers or expressions.  Symbols go in at once, the pairs of a list one after the other.
+        The values are given as {symbol: value}, as a list of (symbol, value), or as symbol and value.  A symbol may be
+        given by its name; other keys are SymPy expressions, as for SymPy's `subs`.  Values are numbers or expressions.
+        The symbols of a dict are substituted at once, the pairs of a list one after the other.
         """
         at_once = len(args) == 1 and isinstance(args[0], Mapping)
         known, pairs = self._known, []
@@ -294,8 +297,10 @@ class Equations:
         return Equations(self._source, lambda x: self._change(x).subs(pairs), known)
 
     def lambdify(self, values: Mapping | None = None) -> Functions:
-        """NumPy functions of q and p; `values` maps every parameter that `self.values` lacks, the symbol or its
-        name, to a number."""
+        """Return NumPy functions of q and p.
+
+        `values` maps every parameter that `self.values` lacks, by symbol or name, to a number.
+        """
         return Functions(self, self.values | self._numbers({} if values is None else values))
 
     def _numbers(self, values: Any) -> dict[sp.Symbol, float]:
@@ -314,7 +319,7 @@ class Equations:
         return found
 
     def latex(self, **settings) -> str:
-        """The equations in LaTeX; `settings` go to SymPy's `latex`."""
+        """Return the equations in LaTeX; `settings` are passed to SymPy's `latex`."""
         return in_latex(self, settings)
 
     def _repr_latex_(self) -> str:

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 
 class Functions:
-    """M(q), C(q, p), F(q, p) = C p, G(q), R(q, p), V(q), potential(q) and pdot(q, p, Q_p) with numbers.
+    """Numeric M(q), C(q, p), F(q, p) = C p, G(q), R(q, p), V(q), potential(q) and pdot(q, p, Q_p).
 
     With closures also residual(q), A(q), a0(q, p) and multipliers(q, p, Q_p).
 
-    The sines, cosines and other functions of q are computed once a call, by code that SymPy generates; the
+    The sines, cosines and other functions of q are computed once per call, by code that SymPy generates; the
     entries are sums of products of them.
     """
 
@@ -81,11 +81,11 @@ class Functions:
         return self._part("rows.bias", q, p)
 
     def pdot(self, q, p, Q_p) -> np.ndarray:
-        """The accelerations: M^-1 (Q_p - C p - G - R), and what the closures add to them."""
+        """The accelerations: M^-1 (Q_p - C p - G - R), plus the contribution of the closures."""
         return self._solved(q, p, Q_p)[0]
 
     def multipliers(self, q, p, Q_p) -> np.ndarray:
-        """The multipliers lambda of the closure rows (m,); those of least size if the rows are dependent."""
+        """The multipliers lambda of the closure rows (m,); those of least norm if the rows are dependent."""
         return self._solved(q, p, Q_p)[1]
 
     def _solved(self, q, p, Q_p) -> tuple[np.ndarray, np.ndarray]:

@@ -63,11 +63,11 @@ def screw_constants(h: sp.Matrix) -> np.ndarray:
 
 
 class SymbolicJoint(Joint):
-    """A joint of the symbolic paper; made by `simple_joint` and `compound_joint`.
+    """A joint of the symbolic paper; `simple_joint` and `compound_joint` make one.
 
     `X` is its 4 x 4 configuration matrix [R, p; 0, 1], inboard from outboard (Eqs. (15), (26)); `Gamma` its
-    kinematic matrix, qdot = Gamma p (Eqs. (16), (25)); `H` its 6 x r joint map, outboard axes, constant for
-    a simple joint (Eqs. (27), (28) for a compound one); `q` its coordinates; `physics` what it has of its own, in
+    kinematic matrix, qdot = Gamma p (Eqs. (16), (25)); `H` its 6 x r joint map in outboard axes, constant for
+    a simple joint (Eqs. (27), (28) for a compound one); `q` its coordinates; `physics` its physics, in
     the order of `q`.
     """
 
@@ -101,12 +101,12 @@ class SymbolicJoint(Joint):
 
     @cached_property
     def order(self) -> list[int]:
-        """The numbers of the speeds in the order of the kernels, groups inboard to outboard."""
+        """The numbers of the speeds in the order of the kernels, with groups from inboard to outboard."""
         return [i for part in self._speeds_of_groups for i in part]
 
     @cached_property
     def kernel_kind(self) -> tuple[int, int]:
-        """(kind, axis) under which the kernels know this joint."""
+        """The (kind, axis) of this joint in the kernels."""
         if not self.groups:
             return layout.FIXED, 0
         if self.map.shape[1] == 1:
@@ -117,27 +117,27 @@ class SymbolicJoint(Joint):
 
     @property
     def free_symbols(self) -> frozenset:
-        """The parameters in the joint map and in the physics."""
+        """The symbols in the joint map and in the physics."""
         return frozenset(self.map.free_symbols) | self.physics.free_symbols
 
     @cached_property
     def kinematics(self) -> JointKinematics:
-        """X, Gamma and H as they are derived."""
+        """X, Gamma and H as derived."""
         return JointKinematics(self)
 
     @property
     def X(self) -> sp.Matrix:
-        """4 x 4 configuration matrix, inboard from outboard."""
+        """The 4 x 4 configuration matrix, inboard from outboard."""
         return self.kinematics.X
 
     @property
     def Gamma(self) -> sp.Matrix:  # type: ignore[override]
-        """Kinematic matrix: qdot = Gamma p."""
+        """The kinematic matrix Gamma in qdot = Gamma p."""
         return self.kinematics.Gamma
 
     @property
     def H(self) -> sp.Matrix:  # type: ignore[override]
-        """6 x r joint map, outboard axes."""
+        """The 6 x r joint map in outboard axes."""
         return self.kinematics.H
 
     def __repr__(self):
@@ -148,7 +148,7 @@ class SymbolicJoint(Joint):
 def simple_joint(
     H: Any, names: Sequence[str | sp.Symbol] | str, **physics: Unpack[JointOptions]
 ) -> SymbolicJoint:
-    """A simple kinematic joint: relative velocity H p in outboard axes, H constant.
+    """A simple kinematic joint: relative velocity H p in outboard axes, with constant H.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ def simple_joint(
 
     The kinematic matrix is Gamma = (B^T B)^-1 B^T H (Kwatny & Blankenship, Proposition 2).  For a map whose
     columns are not closed under the Lie bracket, such as two body-fixed axes, no joint with r coordinates
-    has this motion; X and Gamma are then the paper's formulas and no more.
+    has this motion; X and Gamma are then only the formulas of the paper.
 
     Example: `simple_joint([[0], [0], [1], [0], [0], [s]], ["z"])` is a screw of pitch s along z.
     """
@@ -175,7 +175,7 @@ def compound_joint(
     names: Sequence[str | sp.Symbol] | str,
     **physics: Unpack[JointOptions],
 ) -> SymbolicJoint:
-    """Simple joints in a row as one joint with a moving map H(q) (Kwatny & Blankenship, Proposition 3).
+    """Simple joints in series as one joint with a variable map H(q) (Kwatny & Blankenship, Proposition 3).
 
     Parameters
     ----------

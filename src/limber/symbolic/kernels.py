@@ -1,10 +1,10 @@
 """The kernels on polynomials: how sines, rotations of nodes and joint frames enter the ring.
 
-`KERNELS` are those of `limber.kernels`, loaded once more by `plain.load`, once for all models.  What stands
-instead of a kernel here goes by the ring of the polynomials that it is given, so models that are derived at
-the same time share nothing: sine and cosine make generators, and so do the coefficients of exp(x~) and of its
-left Jacobian, which the compiled kernels sum as polynomials in x . x; a joint whose configuration has
-generators of its own (`Ring.poses`) is placed by them.  Square roots are for SymPy's own scalars (`physics`).
+`KERNELS` are those of `limber.kernels`, loaded once more by `plain.load`, once for all models.  A function that
+replaces a kernel here uses the ring of the polynomials that it is given, so models that are derived at the same time
+share nothing.  Sine and cosine make generators, and so do the coefficients of exp(x~) and of its left Jacobian, which
+the compiled kernels sum as polynomials in x . x.  A joint whose configuration has generators of its own (`Ring.poses`)
+is placed by them.  Square roots are for SymPy's own scalars (`physics`).
 """
 
 from __future__ import annotations

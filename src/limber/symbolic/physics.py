@@ -1,4 +1,4 @@
-"""The physics of joints in two parts: what is polynomial in q and p, and friction and stops, which have roots.
+"""The physics of joints in two parts: the part that is polynomial in q and p, and friction and stops, which have roots.
 
 Armature, springs and dampers enter M, the potential and C through the kernels on polynomials.  Friction and
 stops are `physics.joint_forces`, run on SymPy's scalars with nothing else left in the physics records.

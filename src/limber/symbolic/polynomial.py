@@ -1,14 +1,14 @@
 """Sparse polynomials over the rationals: the scalars on which the kernels run symbolically.
 
 A generator stands for a SymPy expression: a parameter, a speed, the sine or cosine of an angle, a
-square root, a function that stays as it is.  A generator may have a known square (sin^2 = 1 - cos^2,
-sqrt(14)^2 = 14), which is put in after every product, so that polynomials are in normal form and a
-difference is zero when it looks so.  A generator may also have derivatives along directions.
+square root, or a function that stays as it is.  A generator may have a known square (sin^2 = 1 - cos^2,
+sqrt(14)^2 = 14), which is substituted after every product, so polynomials are in normal form, and a
+difference that is zero has no terms.  A generator may also have derivatives along directions.
 
 A monomial is one integer: a field of BITS bits per generator for its exponent, and at the bottom one for the
-total degree in the generators called small, above `Ring.limit` of which terms are dropped.  The top bit of
-every field is zero in every polynomial, so that the fields of a product of two monomials cannot run over;
-a product that sets such a bit is refused.
+total degree in the generators called small; terms above `Ring.limit` in it are dropped.  The top bit of
+every field is zero in every polynomial, so the fields of a product of two monomials cannot overflow;
+a product that sets such a bit is rejected.
 Cost of a product: one dictionary update per pair of terms.
 """
 

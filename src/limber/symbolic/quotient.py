@@ -1,4 +1,4 @@
-"""Quotients of polynomials: what the left inverse in a kinematic matrix needs."""
+"""Quotients of polynomials, for the left inverse in a kinematic matrix."""
 
 from __future__ import annotations
 

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 
 class Reduced:
-    """M(q) udot + C(q, u) u + G(q) + R(q, u) = Q_u with p = N(q) u and Q_u = N^T Q_p; every part a SymPy object.
+    """M(q) udot + C(q, u) u + G(q) + R(q, u) = Q_u with p = N(q) u and Q_u = N^T Q_p, as SymPy objects.
 
-    u are the independent ones of the speeds p.  q are all coordinates of the tree, of which the `residual` of the
-    closures determines as many as there are dependent speeds.  N has no value where det A_d = 0: other speeds are
-    independent there.
+    u are the independent speeds among p.  q are all coordinates of the tree; the `residual` of the closures determines
+    as many of them as there are dependent speeds.  N is undefined where det A_d = 0: other speeds are independent
+    there.
     """
 
     def __init__(self, equations: Equations, independent: Sequence[int], change: Callable):
@@ -88,7 +88,7 @@ class Reduced:
 
     @cached_property
     def R(self) -> sp.Matrix:
-        """N^T R, with p = N u put in."""
+        """N^T R, with p = N u substituted."""
         speeds = dict(zip(self._equations.p, self.N * self.u))
         return self.N.T * self._equations.R.subs(speeds, simultaneous=True)
 

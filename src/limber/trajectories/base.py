@@ -1,4 +1,4 @@
-"""What every trajectory is: positions, velocities and accelerations over time."""
+"""The interface of all trajectories: positions, velocities and accelerations over time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from limber.trajectories.pieces import merged
 
 
 class Motion(NamedTuple):
-    """Position, velocity and acceleration, each of the shape of t followed by that of the joints."""
+    """Position, velocity and acceleration, each with the shape of t followed by that of the joints."""
 
     position: Array
     velocity: Array
@@ -26,17 +26,17 @@ class Motion(NamedTuple):
 
 @cache
 def _evaluate() -> Callable:
-    """The compiled way from times to motions, `kernels.paths`."""
+    """The compiled evaluation of motions at times, `kernels.paths`."""
     return native.load("trajectory")
 
 
 class Trajectory(Frozen):
-    """A motion of one joint or several over [0, duration]; called with t, it gives a `Motion`.
+    """A motion of one or several joints over [0, duration]; called with t, it returns a `Motion`.
 
-    t may be one time or an array of them; one time costs about a microsecond.  `shape` is () for one joint
-    given by numbers, (n,) for n joints.  Outside [0, duration] the motion goes on at the velocity it has
-    there, which is rest for most.  `breaks`, (k,), are the times at which the acceleration or its rate may jump,
-    0 and the duration among them; between them the motion is smooth.
+    t may be one time or an array; one time costs about a microsecond.  `shape` is () for one joint given by numbers,
+    (n,) for n joints.  Outside [0, duration] the motion continues at the velocity that it has there, which is zero for
+    most trajectories.  `breaks`, (k,), are the times at which the acceleration or its rate may jump, including 0 and
+    the duration; between them the motion is smooth.
 
     `knots` (k,) and `pieces` (k + 1, n, 9) hold the whole motion, for compiled code of your own
     (`limber.kernels.paths`).
@@ -63,7 +63,7 @@ class Trajectory(Frozen):
         self._freeze()
 
     def __call__(self, t: ArrayLike) -> Motion:
-        """The motion at one time or many."""
+        """Return the motion at one time or many."""
         n = self._joints
         if isinstance(t, float):  # the quick way, for torques that call it at every step
             out = self._motion(np.array((t,)))

@@ -4,8 +4,8 @@ Mohan & Saha, Eq. (44), print
 
     theta = k [t - T/pi sin(pi t/T)]
 
-which starts at rest and ends, at kT, with the rate 2k.  With T/(2 pi) sin(2 pi t/T) it rests at both
-ends and keeps its end point; that is the default here, `printed=True` the other.
+which starts at rest and ends, at kT, with the rate 2k.  With T/(2 pi) sin(2 pi t/T) it is at rest at both ends, with
+the same end point.  This is the default here; `printed=True` gives the printed form.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from limber.trajectories.pieces import chosen, piece
 
 
 class Cycloid(Trajectory):
-    """From `start` by `distance` in `duration`: start + k [t - T/(2 pi) sin(2 pi t/T)], k = distance/T.
+    """A cycloid from `start` by `distance` in `duration`: start + k [t - T/(2 pi) sin(2 pi t/T)], k = distance/T.
 
     Parameters
     ----------
-    distance : of each joint; or give `rate`, the k of the paper's Eq. (44).
-    duration : one for all joints, or one each; a joint that is done holds.
+    distance : distance of each joint; or give `rate`, the k of the paper's Eq. (44).
+    duration : one for all joints, or one for each; a joint that has finished stays at its end position.
     start : position at t = 0.
     rate : mean rate k; distance = k duration.
-    printed : Eq. (44) as printed, k [t - T/pi sin(pi t/T)]: it ends with the rate 2k and goes on with it.
+    printed : Eq. (44) as printed, k [t - T/pi sin(pi t/T)]: it ends with the rate 2k and continues at it.
 
-    Position, velocity and acceleration are continuous, before and after as well.
+    Position, velocity and acceleration are continuous, also before and after the motion.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Cycloid(Trajectory):
         self.printed = bool(printed)
         T, k, start_at = self.durations, self.rate, x["start"]
         w = (math.pi if printed else 2.0 * math.pi) / T
-        # from either end to the middle, so that both ends are met exactly
+        # from either end to the middle, so that both ends are exact
         first = piece(0.0, [start_at, k], -k, w)
         second = piece(T, [start_at + k * T, k], k if printed else -k, w)
         after = piece(T, [start_at + k * T, 2.0 * k if printed else 0.0])

@@ -1,4 +1,4 @@
-"""Pieces: what every trajectory is made of, joint by joint; `kernels.paths` evaluates them.
+"""The pieces of which every trajectory consists, joint by joint; `kernels.paths` evaluates them.
 
 One joint in one piece has an origin o in time, coefficients c and a swing b at the frequency w: with
 x = t - o its position is c0 + c1 x + ... + c5 x^5 + b/w sin(w x).

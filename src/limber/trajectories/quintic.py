@@ -10,15 +10,15 @@ from limber.trajectories.pieces import piece
 
 
 class Quintic(Trajectory):
-    """The polynomial of degree five that meets position, velocity and acceleration at both ends.
+    """The polynomial of degree five with given position, velocity and acceleration at both ends.
 
     Parameters
     ----------
     start, end : positions.
     duration : one for all joints.
-    start_velocity, end_velocity, start_acceleration, end_acceleration : zero unless given.
+    start_velocity, end_velocity, start_acceleration, end_acceleration : zero by default.
 
-    With all of them zero, position, velocity and acceleration are continuous over all times.
+    With all of them zero, position, velocity and acceleration are continuous at all times.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class Quintic(Trajectory):
         start_at, end_at = (
             (x[name], x[f"{name}_velocity"], x[f"{name}_acceleration"]) for name in ("start", "end")
         )
-        # from either end to the middle, so that both ends are met exactly
+        # from either end to the middle, so that both ends are exact
         pieces = [
             piece(0.0, start_at[:2]),
             piece(0.0, quintic_coefficients(start_at, end_at, T)),

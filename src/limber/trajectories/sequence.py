@@ -1,4 +1,4 @@
-"""Trajectories one after the other, and side by side."""
+"""Trajectories in sequence and in parallel."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _parts(parts: SequenceOf[Trajectory]) -> tuple[Trajectory, ...]:
 
 
 class Hold(Trajectory):
-    """Stay at `position` for `duration`, and beyond."""
+    """Stay at `position` for `duration`, and afterwards."""
 
     def __init__(self, position: ArrayLike, duration: float = 0.0):
         self.duration = number("duration", duration, minimum=0.0)
@@ -40,10 +40,10 @@ class Hold(Trajectory):
 class Sequence(Trajectory):
     """Trajectories one after the other, each for its duration.
 
-    parts : trajectories of the same joints; each starts where the one before ends (to 1e-9 of the motion).
+    parts : trajectories of the same joints; each starts where the previous one ends (to 1e-9 of the motion).
 
-    Velocity and acceleration are as continuous as the parts are at their ends.  At a join, the later part
-    counts.
+    Velocity and acceleration are as continuous as the parts are at their ends.  At a transition, the later part
+    applies.
     """
 
     def __init__(self, parts: SequenceOf[Trajectory]):
@@ -76,7 +76,10 @@ class Sequence(Trajectory):
 
 
 class Together(Trajectory):
-    """Trajectories side by side: the joints of all parts in a row; a part that is done coasts."""
+    """Trajectories in parallel: the joints of all parts in a row.
+
+    A part that has finished continues at its end velocity.
+    """
 
     def __init__(self, parts: SequenceOf[Trajectory]):
         self.parts = _parts(parts)

@@ -1,4 +1,4 @@
-"""Trapezoidal velocity: as fast as limits of velocity and acceleration allow."""
+"""Trapezoidal velocity profiles, as fast as limits of velocity and acceleration allow."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from limber.trajectories.pieces import chosen, piece
 
 
 class Trapezoid(Trajectory):
-    """From rest at `start` to rest at `end`, velocity a trapezoid (or a triangle) in time.
+    """Motion from rest at `start` to rest at `end` with a trapezoidal (or triangular) velocity profile.
 
     Parameters
     ----------
     start, end : positions.
     max_velocity, max_acceleration : limits of each joint.
 
-    The joint that needs longest goes as fast as its limits allow; the others take the same time, their
-    profile stretched.  Position and velocity are continuous, the acceleration jumps at `breaks`.  With
+    The slowest joint moves as fast as its limits allow; the profiles of the others are stretched to take the same
+    time.  Position and velocity are continuous; the acceleration jumps at `breaks`.  With
     end = start the duration is zero.
     """
 

@@ -14,7 +14,7 @@ from limber.trajectories.trapezoid import Trapezoid
 
 
 class Waypoints(Sequence):
-    """From waypoint to waypoint, at rest at each, every leg as fast as the limits allow.
+    """Motion from waypoint to waypoint, at rest at each, with every leg as fast as the limits allow.
 
     Parameters
     ----------
