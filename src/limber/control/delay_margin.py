@@ -14,8 +14,8 @@ from scipy.optimize import brentq
 
 from limber.control.feedback import Feedback
 
-#: Delays are tried at this many fractions of a sample, but no more of them than this, up to this many samples beyond what
-#: the phase gives.
+#: Delays are tried at this many fractions of a sample, but no more of them than this, up to this many samples beyond
+#: what the phase gives.
 PARTS, TRIED, BEYOND = 6, 96, 3
 #: If according to the phase no delay matters, this many samples are examined.
 SAMPLES = 4

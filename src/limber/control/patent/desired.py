@@ -136,8 +136,8 @@ def rest_to_rest(
     tip : (body, node) that should stay near the path that it would take on the rigid arm.
     sample_time : s, of the returned motion, and so of the controller.
     hold : s, the time for which forces are held; a multiple of sample_time.
-    tracking : m, the deviation from the path of the tip that costs as much as
-    change : N m, a change of the forces from one hold to the next.
+    tracking : m, a deviation of the tip from its path that costs as much as `change`.
+    change : N m, a change of the forces from one hold to the next that costs as much as `tracking`.
     start : the time at which the path begins, s.
     """
     places = plain_speeds(system)

@@ -56,7 +56,10 @@ def driver() -> tuple[int, int]:
 
 
 def entry(program: Program, kernel: CudaFunction, functions: tuple[int, int]) -> ctypes.CDLL:
-    """The library with `limber_launch`, which XLA calls, for one kernel; functions : those of the driver."""
+    """The library with `limber_launch`, which XLA calls, for one kernel.
+
+    functions : those of the driver.
+    """
     # the library keeps the handles of the kernel, so that each kernel has one of its own
     mark = f"/* kernel {hashlib.sha256(kernel.source.encode()).hexdigest()} */"
     library = c_compiler.loaded("\n".join([mark, interface(program), part("xla_cuda.c")]))
