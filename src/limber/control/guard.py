@@ -29,7 +29,7 @@ from limber.errors import ArgumentTypeError, ArgumentValueError, ModelWarning, w
 OK, WAIT, LIMIT, HOLD, STOP = range(5)
 #: The states by number, for messages and reports.
 STATES = ("ok", "wait", "limit", "hold", "stop")
-#: By default commands are held for this many samples, and readings may be as old as this many of their periods.
+#: By default the last valid command is held for this many samples.
 HELD_SAMPLES = 10
 #: An actuator follows if it is within the range of this many of the last commands, and those under way, up to this
 #: fraction.
