@@ -1,11 +1,9 @@
 r"""The state of a carried object and its grip forces, from measurements on the arms.
 
 State     The joints of the arms are measured. The object is placed where its closures are violated least, by Newton
-steps in its
-          coordinates from the last sample; the remainder is distributed over all joints (`lb.project`).
+          steps in its coordinates from the last sample; the remainder is distributed over all joints (`lb.project`).
 Forces    A force-torque sensor inboard of a hand reads the wrench W. With A_c, the closure rows of that hand referred
-to the
-          location of the sensor, and the wrench that the motion of the hand itself requires,
+          to the location of the sensor, and the wrench that the motion of the hand itself requires,
 
               A_c^T lambda = wrench of the motion - W
 """

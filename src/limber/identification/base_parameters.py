@@ -7,8 +7,7 @@ Solves    tau = tau(model) + Y(q, v, vdot) (p - p(model))
 Computes  Y, column by column: the derivative of inverse dynamics with respect to each number, which is inverse dynamics
           with a unit in its place
 Base      Only some columns are independent.  The others are combinations of them, Y_d = Y_b K, so torques determine
-only
-          p_b + K p_d (Gautier & Khalil 1990).  Random states of the model give K, which does not depend on data.
+          only p_b + K p_d (Gautier & Khalil 1990).  Random states of the model give K, which does not depend on data.
 """
 
 from __future__ import annotations

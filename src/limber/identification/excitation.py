@@ -4,9 +4,8 @@ r"""Optimal excitation: joint motions, as finite Fourier series, that determine 
 
 with theta' = theta'' = 0 at the start (Swevers, Ganseman et al., 1997, without this condition).
 Solves    max over a, b of log det F ("D") or -log trace F^-1 ("A"), F the exact Fisher information of the sensors'
-readings,
-          within limits of position, speed and acceleration, which hold at all times, and of torque, which the search
-          enforces at the times of the readings; motions that exceed it in between are scaled down
+          readings, within limits of position, speed and acceleration, which hold at all times, and of torque, which the
+          search enforces at the times of the readings; motions that exceed it in between are scaled down
 How       SciPy's SLSQP; F is exact, and its derivatives with respect to the coefficients are differences
 Cost      an iteration takes one evaluation of the derivatives of all readings for each coefficient
 """

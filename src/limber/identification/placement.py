@@ -1,7 +1,7 @@
 r"""Sensor placement: the choice of the few candidates that determine parameters best.
 
 Solves    max over choices of log det F ("D"), or min of trace F^-1 ("A"),    F = sum of the Fisher informations of the
-chosen
+          chosen
 Given     experiments, and sensors with their noise
 How       sensors are added one at a time, each the best one, then exchanged one for another as long as that helps
           (Fedorov; Atkinson, Donev & Tobias, Optimum Experimental Designs, 12)

@@ -1,7 +1,7 @@
 r"""`regression`: inertias and joint parameters of rigid arms from measured torques, by linear least squares.
 
 Solves    min over b of sum |tau - tau(model) - Y_b (b - b(model))|^2 / noise^2,    b the base parameters
-(`base_parameters`)
+          (`base_parameters`)
 """
 
 from __future__ import annotations

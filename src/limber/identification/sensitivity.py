@@ -6,9 +6,8 @@ Solves    udd = C(t) u + E(t) ud + B(t),    C = dvdot/dq + dvdot/dv W - Wdot,  E
 Given     the loads on the system, the unknown numbers of the model and the unknown directions of the initial state
 Computes  q, v, vdot at the required times, and their derivatives
 How       `simulate` gives the states at the Gauss points of every interval; `derivatives` gives C, E and B there, all
-at once
-          and exact to rounding; Gauss collocation, of order six to sixteen, gives u and ud at the ends of the intervals.
-          With friction, stops or strong dampers, Radau points are used, and intervals are halved as needed
+          at once and exact to rounding; Gauss collocation, of order six to sixteen, gives u and ud at the ends of the
+          intervals. With friction, stops or strong dampers, Radau points are used, and intervals are halved as needed
 Cost      of an interval with s Gauss points: s evaluations of `derivatives`, and s nv linear equations
 """
 
