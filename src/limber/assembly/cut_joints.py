@@ -136,7 +136,7 @@ def _stacked(turns: Array, slides: Array) -> Array:
 
 
 def typical_length(joint: Joint) -> float:
-    """The largest distance of the hinge axes from the frames of a joint, or advance per radian; 1 m if there is none."""
+    """The largest distance of hinge axes from the frames of a joint, or advance per radian; 1 m if there is none."""
     columns = [h for group in joint.groups for h in group.H.T if h[:3].any()]
     lengths = [float(np.linalg.norm(h[3:]) / np.linalg.norm(h[:3])) for h in columns]
     return max(lengths, default=0.0) or 1.0
