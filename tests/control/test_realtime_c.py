@@ -36,7 +36,10 @@ def test_a_plant_in_c_is_held_by_a_controller_in_python(tmp_path):
     address = rt.links.free_address("udp")
     port = address.rpartition(":")[2]
     pd = lb.control.PD(400.0, 60.0, sample_time=0.002, gravity=True, reference=[0.3, -0.2])
-    side = rt.ControllerSide(lb.control.Loop(system, pd), log=str(tmp_path / "c.log"), duration=1.0)
+    patient = rt.Watch(give_up=20.0)  # a machine may pause for a second
+    side = rt.ControllerSide(
+        lb.control.Loop(system, pd), patient, log=str(tmp_path / "c.log"), duration=1.0
+    )
     with (
         subprocess.Popen([plant, port, "0.002", "1.0"], stdout=subprocess.PIPE, text=True) as child,
         contextlib.closing(rt.opened(address, "controller")) as link,

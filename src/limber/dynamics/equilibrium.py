@@ -1,14 +1,15 @@
 """Equilibrium configurations, at rest or in a steady motion.
 
-Solves    r(q) = bias(q, v) - J^T external - tau = 0 in the degrees of freedom that are not locked Step      K x = -r
-with the exact derivative K of r along `integrate`; q moves by x on the configuration manifold Descent   Negative
-eigenvalues of the symmetric part of K are made positive.  At rest, r is the gradient of the energy E, so x points
-downhill, and a step is accepted if its own slope dE/ds = x . r confirms this.  K is increased by the imbalance of the
-forces, so that the step stays finite in directions without stiffness; it still converges quadratically, even to one of
-many solutions (Yamashita & Fukushima 2001).  Closures  r contains their forces -A^T lambda, chosen to minimize r; steps
-are in the null space of A, K is that of constant lambda (`small_motions`), and after each step the closures are
-satisfied again Scaling   Each coordinate is measured in a unit in which its elastic stiffness, or that of the loads, is
-1.  Cost      16 inverse dynamics per degree of freedom and an eigenvalue problem of all of them, about ten times
+Solves    r(q) = bias(q, v) - J^T external - tau = 0 in the degrees of freedom that are not locked
+Step      K x = -r with the exact derivative K of r along `integrate`; q moves by x on the configuration manifold
+Descent   Negative eigenvalues of the symmetric part of K are made positive.  At rest, r is the gradient of the energy
+          E, so x points downhill, and a step is accepted if its own slope dE/ds = x . r confirms this.
+          K is increased by the imbalance of the forces, so that the step stays finite in directions without stiffness;
+          it still converges quadratically, even to one of many solutions (Yamashita & Fukushima 2001).
+Closures  r contains their forces -A^T lambda, chosen to minimize r; steps are in the null space of A, K is that of
+          constant lambda (`small_motions`), and after each step the closures are satisfied again
+Scaling   Each coordinate is measured in a unit in which its elastic stiffness, or that of the loads, is 1.
+Cost      16 inverse dynamics per degree of freedom and an eigenvalue problem of all of them, about ten times
 """
 
 from __future__ import annotations

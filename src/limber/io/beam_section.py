@@ -56,12 +56,12 @@ class ModesSection(Section):
 
     @classmethod
     def shorthand(cls, data: Any) -> Any:
-        """A number is that of bending modes per plane."""
+        """A number is the number of bending modes per plane."""
         return {"bending": data} if isinstance(data, int) else data
 
 
 class FactorsSection(Section):
-    """Factors by which numbers of a beam were changed while its mode shapes were kept (`System.with_parameters`)."""
+    """Factors on numbers of a beam that were changed with its mode shapes kept (`System.with_parameters`)."""
 
     mass: Positive | None = None
     stiffness: Positive | None = None

@@ -36,7 +36,7 @@ from limber.io.written import present, same
 
 
 class NodesSection(PointsSection):
-    """The arguments of `FlexibleBody.from_nodes`, here or in an .npz; what stands here goes first."""
+    """The arguments of `FlexibleBody.from_nodes`, here or in an .npz; entries here take precedence."""
 
     mass: Annotated[Any, numbers(("n",))] | None = None
     position: Annotated[Any, numbers(("n", 3))] | None = None
@@ -80,7 +80,7 @@ class NodesSection(PointsSection):
 
 
 class ModalSection(Section):
-    """A flexible body whose mass is not at its nodes but at points of its own or given by modal integrals.
+    """A flexible body whose mass is at points other than its nodes or is given by modal integrals.
 
     All of it may be in an .npz instead, whose arrays are named "stiffness", "nodes/position", "integrals/S0", ...
     """
@@ -204,7 +204,7 @@ def flattened(content: dict[str, Any], prefix: str = "") -> dict[str, np.ndarray
 class BodyRecoverySection(RecoverySection):
     """Strains and section forces of a body.
 
-    beam : the beam whose modes the body has, and whose section forces are its own.
+    beam : the beam with the modes and section forces of the body.
     """
 
     beam: BeamSection | None = None
@@ -223,7 +223,7 @@ class BodyRecoverySection(RecoverySection):
 
 
 class BodySection(Section):
-    """One body, by the key that names its kind: the table of the sections that read them."""
+    """One body, given by the key of its kind."""
 
     one_of: ClassVar[tuple[str, ...]] = ("rigid", "beam", "nodes", "modal")
     rigid: RigidSection | None = None

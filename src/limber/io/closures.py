@@ -64,7 +64,7 @@ class EndSection(Section):
 
     @classmethod
     def shorthand(cls, data: Any) -> Any:
-        """Nothing but the checks that concern the world."""
+        """No short form; this only checks ends on the world."""
         if isinstance(data, dict):
             if data.get("body") == "world":
                 raise problem("the world is not a body: write {world: [x, y, z]}.", "body")
@@ -73,7 +73,7 @@ class EndSection(Section):
         return data
 
     def end(self) -> tuple:
-        """The end as `Assembly.close` takes it."""
+        """The end in the form of `Assembly.close`."""
         return ("world", self.world) if self.body is None else (self.body, self.node)
 
     def turn(self, where: Where) -> Any:
@@ -83,7 +83,7 @@ class EndSection(Section):
 
 
 class GearSection(Section):
-    """A gear: the coordinate of `driven` is `ratio` times that of `driver`, and `offset`."""
+    """A gear: the coordinate of `driven` is `ratio` times that of `driver`, plus `offset`."""
 
     driven: Coordinate
     driver: Coordinate
@@ -92,7 +92,7 @@ class GearSection(Section):
 
 
 class ClosureSection(Section):
-    """What closes a loop: a cut joint from a to b, a relation of joint coordinates, or a gear."""
+    """A closure: a cut joint from a to b, a relation of joint coordinates, or a gear."""
 
     one_of: ClassVar[tuple[str, ...]] = tuple(BESIDE)
     name: Name | None = None
@@ -105,7 +105,7 @@ class ClosureSection(Section):
 
     @classmethod
     def shorthand(cls, data: Any) -> Any:
-        """Nothing but the check that the keys go together."""
+        """No short form; this only checks that the keys fit together."""
         kinds = [kind for kind in BESIDE if kind in data] if isinstance(data, dict) else []
         if len(kinds) == 1:
             fitting = ("name", kinds[0], *BESIDE[kinds[0]])
@@ -128,7 +128,7 @@ class ClosureSection(Section):
             (assembly.close if self.relate is None else assembly.relate)(**given)
 
     def build(self, attachments: Mapping[str, Attachment], where: Where) -> Closure | Relation:
-        """The closure, of bodies that a system has already; it must have a name."""
+        """The closure, for the bodies of an existing system; it must have a name."""
         if self.name is None:
             raise where.error("'name' is missing: what is attached later needs a name.")
         if self.gear is not None:

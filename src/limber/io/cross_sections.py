@@ -36,7 +36,7 @@ class CircleSection(FileSection):
 
 
 class TubeSection(FileSection):
-    """A hollow circle: outer radius, thickness of the wall."""
+    """A hollow circle: outer radius and wall thickness."""
 
     radius: Positive
     wall: Positive
@@ -50,7 +50,7 @@ class RectangleSection(FileSection):
 
 
 class BoxSection(FileSection):
-    """A hollow rectangle: outer width and height, thickness of the wall."""
+    """A hollow rectangle: outer width and height, and wall thickness."""
 
     width: Positive
     height: Positive
@@ -122,7 +122,7 @@ NUMBERS = tuple(field.name for field in fields(Section) if field.name != "form")
 
 
 class TaperSection(CrossSectionSection):
-    """One cross section, or {root: ..., tip: ...}, those at the ends of a beam that tapers."""
+    """One cross section, or {root: ..., tip: ...} for a tapered beam."""
 
     root: CrossSectionSection | None = None
     tip: CrossSectionSection | None = None

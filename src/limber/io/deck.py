@@ -46,7 +46,7 @@ _INCLUDES = 100
 
 @dataclass
 class Deck:
-    """What a deck says about geometry: nodes, their places and sets, elements, rigid bodies, what is fixed."""
+    """The geometry in a deck: nodes, their positions and sets, elements, rigid bodies, and what is fixed."""
 
     numbers: list[int] = field(default_factory=list)
     places: list[Array] = field(default_factory=list)

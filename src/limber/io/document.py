@@ -78,7 +78,7 @@ class Document:
     def walk(self, path: Sequence[Key]) -> tuple[tuple[Key, ...], int, int]:
         """The part of `path` that exists in the file, with line and column of its end.
 
-        Keys that the file leaves out in a short form (`rotation: [[...]]` for `matrix`) are passed over.
+        Keys that the file leaves out in a short form (`rotation: [[...]]` for `matrix`) are skipped.
         """
         node: Node = self.tree
         known: list[Key] = []

@@ -61,7 +61,7 @@ class HardPointSection(Section):
 
 
 class SoftFingerSection(Section):
-    """A soft finger tip: the coefficients of friction of forces, and of the moment about the normal in metres."""
+    """A soft finger tip: the friction coefficients of forces, and of the moment about the normal in metres."""
 
     friction: Number
     torsion: Number
@@ -74,7 +74,7 @@ class SlidingLineSection(Section):
 
 
 class PhysicsSection(Section):
-    """The physics of a joint, written beside its kind; see `limber.joints.physics.JointOptions`."""
+    """The physics of a joint, next to its kind; see `limber.joints.physics.JointOptions`."""
 
     armature: Annotated[Any, per_speed()] = None
     stiffness: Annotated[Any, per_speed()] = None

@@ -10,7 +10,7 @@ from limber.io.xml_tree import Element
 
 
 class LeftOut:
-    """What is left out of a file, each kind of thing once, with the line where it is first."""
+    """What is left out of a file: each kind once, with the line of its first occurrence."""
 
     def __init__(self, file: Path):
         self.file = file
@@ -38,7 +38,7 @@ class LeftOut:
                 self.tag(child, element.tag)
 
     def report(self) -> None:
-        """Warn of all of it at once."""
+        """Give one warning about all of it."""
         listed = "; ".join(f"{what} (line {line})" for what, line in self._things.items())
         parts = ([f"left out: {listed}"] if listed else []) + list(self._notes)
         if parts:

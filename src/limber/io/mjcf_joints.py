@@ -41,7 +41,7 @@ SILENT = {
 class MjcfJoint:
     """A joint: its anchor and axis in the frame of its body, and its physics.
 
-    reference : the value of its position in MuJoCo where its coordinate here is zero.
+    reference : its position in MuJoCo where its coordinate here is zero.
     """
 
     name: str | None
@@ -55,7 +55,7 @@ class MjcfJoint:
 
 @dataclass
 class JointReader:
-    """Reads the joints of a file; `notes` has what is to be said about them."""
+    """Reads the joints of a file; `notes` has remarks about them."""
 
     compiler: Compiler
     left_out: LeftOut

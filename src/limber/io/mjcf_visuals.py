@@ -17,7 +17,7 @@ SHOWN = 2
 
 
 class GeomShapes:
-    """Makes shapes of geoms: knows the meshes and materials of the file."""
+    """Makes shapes from geoms, with the meshes and materials of the file."""
 
     def __init__(self, root: Element, defaults: Defaults, compiler: Compiler):
         self.visuals = Visuals(root.file)
@@ -38,7 +38,7 @@ class GeomShapes:
                 self._materials[resolved.attributes.get("name", "")] = resolved
 
     def shape(self, geom: Element, frame: Pose) -> Shape | None:
-        """The shape of a geom that is given in a frame of its body; None where there is nothing to draw."""
+        """The shape of a geom given in a frame of its body; None if there is nothing to draw."""
         try:
             kind = geom.attributes.get("type", "mesh" if "mesh" in geom.attributes else "sphere")
             if geom.number("group", "0") > SHOWN or kind not in (*SIZES, "mesh"):

@@ -33,7 +33,7 @@ class PointsSection(Section):
 
 
 class NodeShapesSection(Section):
-    """Nodes without mass: where others attach."""
+    """Nodes without mass, at which other bodies attach."""
 
     names: list[Name]
     position: Annotated[Any, numbers(("n", 3))]
@@ -43,7 +43,7 @@ class NodeShapesSection(Section):
 
 
 class IntegralsSection(Section):
-    """The mass of a flexible body as modal integrals: what `save` writes for a reduced finite-element model."""
+    """The mass of a flexible body as modal integrals, as `save` writes it for a reduced finite-element model."""
 
     mass: Positive
     S0: Annotated[Any, numbers((3,))]
@@ -70,7 +70,7 @@ class IntegralsSection(Section):
 
 
 class OutlineSection(Section):
-    """What pictures show of a body: points with their shapes, lines and triangles between them."""
+    """The outline of a body for pictures: points with their shapes, lines and triangles between them."""
 
     position: Annotated[Any, numbers(("p", 3))]
     translation: Annotated[Any, numbers(("p", 3, "m"))]
@@ -114,7 +114,7 @@ def _numbers_of_points(name: str, given: Any, width: int, count: int) -> np.ndar
 
 
 class LoadStiffnessSection(Section):
-    """What loads would do to the stiffness of a body whose model leaves it out; `simulate` warns by it."""
+    """The effect of loads on the stiffness of a body whose model leaves it out, for the warnings of `simulate`."""
 
     acceleration: Annotated[Any, numbers((3, "b", "b"))]
     angular: Annotated[Any, numbers((3, "b", "b"))]

@@ -113,7 +113,7 @@ class DhLinkSection(BodySection):
 
 
 class DhSection(PlaceSection):
-    """A chain by Denavit-Hartenberg parameters (metres, radians or degrees)."""
+    """A chain given by Denavit-Hartenberg parameters (metres, radians or degrees)."""
 
     convention: Annotated[str, choice("standard", "modified")]
     degrees: Flag = False

@@ -65,10 +65,10 @@ def pyyeti(module: str) -> Any:
 
 @dataclass
 class Bulk:
-    """What bulk data say about geometry.
+    """The geometry in bulk data.
 
-    position : (n, 3) of the grids in the basic system; `axes` (n, 3, 3) turns basic components into those of the
-    system in which the grid moves.
+    position : (n, 3) of the grids in the basic system.
+    axes : (n, 3, 3), transforms basic components into those of the system in which the grid moves.
     """
 
     grids: list[int] = field(default_factory=list)

@@ -26,7 +26,7 @@ _ADDED = ("m2gg", "m2pp")
 
 @dataclass(frozen=True, eq=False)
 class Matrix:
-    """A matrix, with (grid, direction) of its rows where the file has them."""
+    """A matrix, with (grid, direction) of its rows if the file has them."""
 
     values: Any  # sparse or dense
     labels: tuple[tuple[int, int], ...] | None

@@ -22,11 +22,11 @@ Component = Literal["axial", "shear_y", "shear_z", "torsion", "moment_y", "momen
 
 
 class StationSection(Section):
-    """A station: forces and strains (6, m) by one unit of each mode, and points (y, z) of the surface there.
+    """A station: forces and strains (6, m) per unit of each mode, and points (y, z) of the surface there.
 
     node : the node of a frame at which it is.
-    stress : E and the largest shear stresses by unit torsion and unit shear forces along y and z; E alone if these are
-        not known.
+    stress : E and the largest shear stresses per unit torsion and per unit shear force along y and z; E alone if these
+        are not known.
     absent : components that no mode has, although loads may cause them.
     """
 
@@ -49,7 +49,7 @@ class MemberSection(Section):
 
 
 class RecoverySection(Section):
-    """Strain shapes of gauges by name, one number a mode, and the section forces of stations."""
+    """Strain shapes of gauges by name, one number per mode, and the section forces of stations."""
 
     strain: dict[Name, Annotated[Any, numbers(("m",))]] | None = None
     stations: list[StationSection] | None = None

@@ -17,7 +17,7 @@ LISTED = 8
 
 
 class Section(BaseModel):
-    """The base of all sections: unknown keys are refused, and nothing is converted silently."""
+    """The base class of all sections: unknown keys are rejected, and nothing is converted silently."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
     #: Exactly one of these keys must be given.

@@ -69,7 +69,7 @@ class MeshSection(Section):
 
 
 class ShapeSection(Section):
-    """A shape that pictures show of a body, where it is, the node that carries it, and its colour."""
+    """A shape of a body for pictures: its place, the node that carries it, and its colour."""
 
     one_of: ClassVar[tuple[str, ...]] = (
         *("box", "cylinder", "sphere", "capsule", "ellipsoid", "tube", "panel", "mesh"),
@@ -88,7 +88,7 @@ class ShapeSection(Section):
     colour: Annotated[Any, Check(_colour, {"type": ["string", "array"]})] | None = None
 
     def build(self, where: Where, visuals: Visuals) -> Shape | None:
-        """The shape; None for a mesh whose file is not there."""
+        """The shape; None for a mesh whose file is missing."""
         with where.checked("rotation"):
             R = None if self.rotation is None else self.rotation.build()
         look = {"at": self.at, "rotation": R, "node": self.node, "colour": self.colour}

@@ -21,7 +21,7 @@ NAMED = 5
 
 
 class Source:
-    """A file of another program: its content, its errors, and what it says that Limber has no place for."""
+    """A file of another program: its content, its errors, and what it contains that Limber does not support."""
 
     def __init__(self, path: Any, name: str = "path"):
         self.path: Path = file_path(path, name)
@@ -32,7 +32,7 @@ class Source:
         return read_bytes(self.path, LARGEST)
 
     def text(self) -> str:
-        """The content as text; the comments of old programs may have any byte, but no text has a zero byte."""
+        """The content as text; comments of old programs may contain any byte except zero."""
         data = self.bytes()
         if b"\0" in data:
             raise self.error(
@@ -44,7 +44,7 @@ class Source:
             return data.decode("latin-1")
 
     def beside(self, suffix: str) -> Source:
-        """The file of the same name with another suffix, written as this one's is: in upper or lower case."""
+        """The file of the same name with another suffix, in the same case (upper or lower)."""
         if self.path.suffix.isupper():
             suffix = suffix.upper()
         return Source(self.path.with_suffix(suffix))
@@ -60,7 +60,7 @@ class Source:
 
     @contextmanager
     def checked(self, remedy: str = "") -> Iterator[None]:
-        """Give the file's name to what Limber refuses inside, and `remedy` after it."""
+        """Add the name of the file, and `remedy`, to errors that Limber raises inside."""
         try:
             with np.errstate(all="ignore"):
                 yield
@@ -75,7 +75,7 @@ class Source:
 
     @contextmanager
     def foreign(self, what: str) -> Iterator[None]:
-        """Turn whatever another library raises inside into an error of this file; `what` it was to read."""
+        """Turn any exception of another library inside into an error of this file; `what` was being read."""
         try:
             with np.errstate(all="ignore"):
                 yield
@@ -88,7 +88,7 @@ class Source:
             ) from None
 
     def ignore(self, what: str, times: int = 1) -> None:
-        """Remember something that the file says, so many times, and Limber has no place for."""
+        """Record something in the file, with its number of occurrences, that Limber does not support."""
         self._ignored[what] = self._ignored.get(what, 0) + times
 
     def report(self, hint: str = "") -> None:

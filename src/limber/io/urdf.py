@@ -48,7 +48,7 @@ class UrdfLink:
 class UrdfJoint:
     """A joint with its limits, damping and friction, and its mimic (joint, multiplier, offset).
 
-    lower, upper, effort, velocity are None where the file does not give them, and may be infinite.
+    lower, upper, effort, velocity are None if the file does not give them, and may be infinite.
     """
 
     name: str

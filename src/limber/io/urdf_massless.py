@@ -20,7 +20,7 @@ ROUNDING = 1e-14
 
 @dataclass
 class Outboard:
-    """What a link carries: the mass that is rigidly on it, and whether joints further out move mass."""
+    """What a link carries: the mass that is rigidly attached, and whether joints further outboard move mass."""
 
     mass: float = 0.0
     moment: Array = field(default_factory=lambda: np.zeros(3))  # mass times its centre
@@ -28,7 +28,7 @@ class Outboard:
     beyond: bool = False
 
     def add_rigidly(self, other: Outboard, joint: UrdfJoint) -> None:
-        """Add what a link carries that hangs on a fixed joint."""
+        """Add the load of a link that is attached by a fixed joint."""
         R, p = joint.rotation, joint.offset
         turned, moment = R @ other.inertia @ R.T, R @ other.moment
         self.mass += other.mass

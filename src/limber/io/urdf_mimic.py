@@ -16,7 +16,7 @@ from limber.io.urdf_physics import ONE_SPEED
 
 
 class Follower(NamedTuple):
-    """A joint whose position is ratio * that of the driver, which mimics no other, + offset."""
+    """A joint whose position is ratio * that of the driver + offset; the driver mimics no other joint."""
 
     joint: UrdfJoint
     driver: UrdfJoint

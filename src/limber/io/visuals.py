@@ -18,7 +18,10 @@ LISTED = 4
 
 
 class Visuals:
-    """Reads the shapes of a file; what cannot be drawn is left out and remembered, since the dynamics needs none of it."""
+    """Reads the shapes of a file; those that cannot be drawn are left out and recorded.
+
+    The dynamics needs none of them.
+    """
 
     def __init__(self, file: Path):
         self.file = file
@@ -26,7 +29,7 @@ class Visuals:
         self._wrong: dict[str, None] = {}
 
     def shape(self, kind: type[Shape], *sizes: Any, **look: Any) -> Shape | None:
-        """A shape, or None if it cannot be."""
+        """A shape, or None if it cannot be made."""
         try:
             return kind(*sizes, **look)
         except LimberError as error:
@@ -42,11 +45,11 @@ class Visuals:
         return self.shape(Mesh, path, scale, **look)
 
     def wrong(self, words: str) -> None:
-        """Remember what is wrong with a shape."""
+        """Record what is wrong with a shape."""
         self._wrong.setdefault(words.rstrip("."))
 
     def notes(self) -> list[str]:
-        """What to warn of, as clauses."""
+        """The warnings, as clauses."""
         said = []
         if self._missing:
             many = "the mesh files" if len(self._missing) > 1 else "the mesh file"

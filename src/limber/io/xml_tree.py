@@ -37,7 +37,7 @@ class Element:
         return (child for child in self.children if child.tag == tag)
 
     def one(self, tag: str) -> Element | None:
-        """The only child with this tag, or None; two are refused."""
+        """The only child with this tag, or None; two are an error."""
         found = list(self.all(tag))
         if len(found) > 1:
             raise found[1].error(f"a second <{tag}> in <{self.tag}>: keep one.")
@@ -61,7 +61,7 @@ class Element:
         return float(self.numbers(name, 1, default)[0])
 
     def parsed(self, what: str, words: str, count: int | None) -> Array:
-        """Numbers in words; `what` they are is for the message."""
+        """Parse numbers from text; `what` is their name in the message."""
         try:
             values = np.array([float(x) for x in words.split()])
         except ValueError:

@@ -1,9 +1,11 @@
 r"""Sparse Cholesky factorization by the multifrontal method.
 
-Solves    A x = b with A = L L^T symmetric and positive definite Given     A and the nested dissection of its nodes
-Computes  L, in dense blocks: [L11; L21] for the columns of each group Sweep     groups in their order of elimination; a
-group adds the remainder of its elimination to its parent Cost      for n degrees of freedom, about n^(4/3) numbers and
-n^2 multiplications for a solid block, far less for slender ones; nearly all in the dense products of LAPACK and BLAS
+Solves    A x = b with A = L L^T symmetric and positive definite
+Given     A and the nested dissection of its nodes
+Computes  L, in dense blocks: [L11; L21] for the columns of each group
+Sweep     groups in their order of elimination; a group adds the remainder of its elimination to its parent
+Cost      for n degrees of freedom, about n^(4/3) numbers and n^2 multiplications for a solid block, far less for
+          slender ones; nearly all in the dense products of LAPACK and BLAS
 
 A pivot that is not positive shows that something is not held: `NotHeldError` has its row.
 """

@@ -1,12 +1,13 @@
 r"""The lowest modes and buckling loads of a structure by block Lanczos iteration.
 
 Solves    K phi = omega^2 M phi for the smallest omega, or K phi = lambda S phi for the smallest lambda > 0, where S,
-the softening by a load, may be indefinite Given     the flexibility G (K G f = f for the loads f that deform the
-structure), and M or S Computes  omega^2 and shapes with Phi^T M Phi = I, or lambda and shapes with Phi^T K Phi = I
+          the softening by a load, may be indefinite
+Given     the flexibility G (K G f = f for the loads f that deform the structure), and M or S
+Computes  omega^2 and shapes with Phi^T M Phi = I, or lambda and shapes with Phi^T K Phi = I
 Method    Rayleigh-Ritz in the Krylov space of G M, whose largest eigenvalues are 1/omega^2, or of G S, with a block of
-start vectors and full orthogonalization in M or K.  A block finds equal values together.  When all have converged,
-random vectors are added and two more steps are made, in which a missed mode would appear.  Cost      about 2 to 3
-solutions and products with a matrix per mode
+          start vectors and full orthogonalization in M or K.  A block finds equal values together.  When all have
+          converged, random vectors are added and two more steps are made, in which a missed mode would appear.
+Cost      about 2 to 3 solutions and products with a matrix per mode
 """
 
 from __future__ import annotations

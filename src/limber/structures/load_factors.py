@@ -1,9 +1,9 @@
 r"""The lowest load factors at which a structure buckles.
 
-Solves    (K - lambda S) phi = 0 for the smallest lambda > 0; S is the softening due to the loads Method    block
-Lanczos iteration.  If the reversed loads buckle the structure far earlier, it is slow for the smallest positive lambda.
-Then K is replaced by K - s S and lambda by lambda - s.  A shift s is below the lowest factor as long as K - s S is
-positive definite, which its Cholesky factorization shows.
+Solves    (K - lambda S) phi = 0 for the smallest lambda > 0; S is the softening due to the loads
+Method    block Lanczos iteration.  If the reversed loads buckle the structure far earlier, it is slow for the smallest
+          positive lambda.  Then K is replaced by K - s S and lambda by lambda - s.  A shift s is below the lowest
+          factor as long as K - s S is positive definite, which its Cholesky factorization shows.
 """
 
 from __future__ import annotations
