@@ -216,13 +216,18 @@ def in_units(part, length):
     return lb.SimpleJoint(np.vstack([twists[:3], length * twists[3:]]))
 
 
-def test_a_batch_has_what_each_of_its_states_has():
-    """States whose coordinates are found from different starts, beside one that is wrong."""
+def held_anywhere(count):
+    """A body that a massless rod between crosses holds, and states of it, all the way round."""
     joint = lb.CompoundJoint(FAR["rod of crosses"])
     on, held = on_and_held(joint)
     rng = np.random.default_rng(1)
-    states = [as_held(on, held, anywhere(joint, rng), rng.standard_normal(4)) for _ in range(12)]
-    q, v = map(np.array, zip(*states))
+    states = [as_held(on, held, anywhere(joint, rng), rng.standard_normal(4)) for _ in range(count)]
+    return held, *map(np.array, zip(*states))
+
+
+def test_a_batch_has_what_each_of_its_states_has():
+    """States whose coordinates are found from different starts, beside one that is wrong."""
+    held, q, v = held_anywhere(12)
     found = lb.forward_dynamics(held, q, v, np.zeros(6))
     for i in range(12):
         alone = lb.forward_dynamics(held, q[i], v[i], np.zeros(6))
@@ -234,14 +239,10 @@ def test_a_batch_has_what_each_of_its_states_has():
 
 def test_the_quick_way_answers_where_the_usual_start_finds_the_coordinates():
     """It leaves all other states, and those that meet no closure, to the careful way."""
-    joint = lb.CompoundJoint(FAR["rod of crosses"])
-    on, held = on_and_held(joint)
-    rng = np.random.default_rng(1)
-    states = [as_held(on, held, anywhere(joint, rng), rng.standard_normal(4)) for _ in range(40)]
-    q, v = map(np.array, zip(*states))
+    held, q, v = held_anywhere(40)
     wanted = lb.forward_dynamics(held, q, v, np.zeros(6))
     quick = held._ready["articulated"]
-    found = [quick(*state, np.zeros(6)) for state in states]
+    found = [quick(*state, np.zeros(6)) for state in zip(q, v)]
     answered = [i for i, x in enumerate(found) if x is not None]
     assert 10 < len(answered) < 30
     for i in answered:
@@ -549,7 +550,8 @@ def test_many_states_that_miss_a_closure_take_little_memory(monkeypatch):
 
     def evaluate(states, starts):
         sizes.append(len(states))
-        return evaluated(held, "forward_dynamics", (states, starts), row="cut_coordinates")
+        found = evaluated(held, "forward_dynamics", (states, starts), row="cut_coordinates")
+        return charts.usable(found)
 
     charts.chosen_starts(held, q, "geometry", evaluate)
     assert len(sizes) > 5 and max(sizes) <= max(len(q), 6 * charts.STATES)

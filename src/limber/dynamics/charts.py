@@ -42,6 +42,8 @@ ADVANCE = 1e-9
 TAKES, GIVES = 6, 13
 #: Where the errors are among them, and where the `dependence` of the joint map is.
 ERRORS, DEPENDENCE = slice(6, 12), 12
+#: The error of a search that went astray, beyond which coordinates are of no use.
+ASTRAY = 1e30
 
 View = Literal["dynamics", "geometry"]
 
@@ -220,8 +222,17 @@ def _choose(system: System, q: Array, evaluate: Evaluate) -> tuple[Array, np.nda
     others = np.flatnonzero((chosen != usual_starts(system)).any(axis=1))
     if others.size:
         found[others] = evaluate(q[others], _given(system, chosen[others]))
-    singular = found[:, [closure.number for closure in closures], DEPENDENCE] > DEPENDENT
+    dependence = found[:, [closure.number for closure in closures], DEPENDENCE]
+    singular = ~(dependence <= DEPENDENT)
     return chosen, singular, met
+
+
+def usable(found: Array) -> Array:
+    """What `cut_coordinates` gives, (states, closures, GIVES), with no coordinates and the error ASTRAY where a search went astray."""
+    astray = ~(np.abs(found[..., :DEPENDENCE]).max(axis=-1, initial=0.0) < ASTRAY)
+    found[astray] = 0.0
+    found[astray, ERRORS.start] = ASTRAY
+    return found
 
 
 def found_at_once(system: System) -> float:

@@ -27,6 +27,7 @@ from limber.dynamics.charts import (
     sought,
     starting,
     starts_near,
+    usable,
     usual_starts,
 )
 from limber.errors import ArgumentTypeError, ArgumentValueError, DynamicsError
@@ -325,7 +326,7 @@ def _run_on_charts(
 
 def _cut_coordinates(system: System, name: str) -> Callable[[Array, Array], Array]:
     """The function that `charts.chosen_starts` evaluates, for a function with a name."""
-    return lambda q, starts: evaluated(system, name, (q, starts), row="cut_coordinates")
+    return lambda q, starts: usable(evaluated(system, name, (q, starts), row="cut_coordinates"))
 
 
 def starts_at(system: System, row: str, q: Array) -> dict[int, Array]:

@@ -63,6 +63,7 @@ class Function:
     zero : inputs of the kernel that callers do not give because they are zero.
     pivots : whether it leaves pivots in `work` that must be checked.
     inertial : whether its answer means nothing where the mass matrix is not positive definite.
+    finite : whether an answer that is not finite is an error.
     """
 
     kernel: str
@@ -72,6 +73,7 @@ class Function:
     zero: tuple[str, ...] = ()
     pivots: bool = False
     inertial: bool = False
+    finite: bool = True
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -306,6 +308,7 @@ INTERNAL: dict[str, Function] = {
             ),
         ),
         "geometry",
+        finite=False,
     ),
     "row_rates": Function(
         "closed.row_rates",

@@ -71,9 +71,6 @@ from .vec import (
     sub,
 )
 
-#: The error of a search that went astray, beyond which coordinates are of no use.
-ASTRAY = 1e30
-
 
 @kernel
 def half_turn(cosine):
@@ -147,7 +144,7 @@ def store_coordinates(topo, const, work, q, c, starts, at, out, into):
     """The coordinates of the joint of a COMPOUND closure, sought from those at starts[at:], and the error that is left.
 
     The error is the rotation, as in `store_violations`, and the displacement, behind room for 6 coordinates.  The `dependence` of
-    the joint map follows.  A search that went astray leaves ASTRAY and no coordinates.
+    the joint map follows.  A search that goes astray leaves numbers that are huge or not finite.
     """
     Ra, pa = end_pose(topo, const, work, q, c, 0)
     Rb, pb = end_pose(topo, const, work, q, c, 1)
@@ -158,12 +155,6 @@ def store_coordinates(topo, const, work, q, c, starts, at, out, into):
         work[coordinates + i] = starts[at + i]
     e, cosine, p = search_coordinates(topo, const, work, joint, R, p)
     e = scale(chord(cosine), e)
-    size = dot(e, e) + dot(p, p)
-    for i in range(topo[joint + START_SIZE]):
-        size += work[coordinates + i] * work[coordinates + i]
-    if not size < ASTRAY * ASTRAY:
-        out[into + 6] = ASTRAY
-        return
     for i in range(topo[joint + START_SIZE]):
         out[into + i] = work[coordinates + i]
     store3(out, into + 6, e)

@@ -67,7 +67,7 @@ class Call:
             R.RUN: native.address("run_states"), R.FUNCTION: native.address(ENTRIES[function.kernel]),
             R.TOPO: topo.ctypes.data, R.CONST: const.ctypes.data, R.WRENCHES: wrenches, R.INDEX: nodes.ctypes.data,
             R.V_SIZE: sizes[1], R.X_SIZE: sizes[2], R.OUT_SIZE: self.size, R.PIVOTS: function.pivots,
-            R.BAD_RESULT: SINGULAR if function.forced else OVERFLOW, R.FOUND: 0,
+            R.BAD_RESULT: (SINGULAR if function.forced else OVERFLOW) if function.finite else OK, R.FOUND: 0,
         }  # fmt: skip
         self.record = np.array([record[i] for i in range(R.RECORD)], dtype=np.int64)
         self._states = native.load("states")
