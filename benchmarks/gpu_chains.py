@@ -15,7 +15,7 @@ import numpy as np
 from gpu import FUNCTIONS, STATES, ceilings, seconds
 
 import limber as lb
-from limber.codegen import cuda
+from limber.codegen import cuda_source as cuda
 
 LINKS = (3, 4, 5, 6, 8, 10, 12, 16, 20, 30)
 

@@ -13,7 +13,8 @@ import limber as lb
 from helpers.compare import assert_close
 from helpers.cuda_host import by_structure, needs_gpp, on_host
 from helpers.generated import arm, evaluated, mixed, program, values
-from limber.codegen import cuda, statements
+from limber.codegen import cuda_source as cuda
+from limber.codegen import statements
 from limber.errors import MissingExtraError
 
 TOLERANCE = 1e-12

@@ -9,8 +9,9 @@ import limber as lb
 from helpers.compare import assert_close
 from helpers.cuda_host import by_structure, needs_gpp, on_host
 from helpers.generated import evaluated, program, values
-from limber.codegen import cuda, repeats, rolled
+from limber.codegen import cuda_source as cuda
 from limber.codegen import graph as g
+from limber.codegen import repeats, rolled
 
 TOLERANCE = 1e-12
 

@@ -632,3 +632,15 @@ def test_many_hinges_with_sliders_hold_a_system_of_any_size(length):
     found = lb.forward_dynamics(s, q, v, v)
     assert s.rows == 12 and lb.freedoms(s, q).rank == 12
     np.testing.assert_allclose(found, wanted, rtol=0.0, atol=1e-9 * np.abs(wanted).max())
+
+
+def test_searches_that_go_astray_have_no_coordinates():
+    found = np.ones((3, 1, charts.GIVES))
+    found[0, 0, 2], found[1, 0, 9] = np.nan, 1e31
+    found[2, 0, charts.DEPENDENCE] = (
+        np.inf
+    )  # the joint is singular where the search ended, which is no fault of the search
+    usable = charts.usable(found)
+    for i in range(2):
+        assert not usable[i, 0, :6].any() and usable[i, 0, 6] == charts.ASTRAY
+    assert (usable[2, 0, : charts.DEPENDENCE] == 1.0).all()

@@ -18,14 +18,9 @@ from limber.algebra.spaces import Space
 from limber.assembly.system import System
 from limber.checks import Array, array, numbers
 from limber.dynamics.ends import Ends, checked_ends
-from limber.dynamics.evaluate import (
-    check_system,
-    evaluated,
-    refuse,
-    vectors,
-    workspaces,
-)
+from limber.dynamics.evaluate import check_system, evaluated, vectors, workspaces
 from limber.dynamics.freedoms import undeformed
+from limber.dynamics.refusals import refuse
 from limber.errors import ArgumentValueError
 from limber.frozen import Frozen
 from limber.kernels import layout as L

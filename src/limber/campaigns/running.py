@@ -19,7 +19,7 @@ from limber.campaigns.rows import UnitRows
 from limber.campaigns.study import Study, study_of
 from limber.campaigns.study_file import is_study, load_study
 from limber.checks import flag, shown, whole
-from limber.dynamics.evaluate import cores
+from limber.dynamics.cores import cores
 from limber.errors import ArgumentTypeError, warn
 from limber.interrupts import interrupts_wait
 from limber.io.document import Document

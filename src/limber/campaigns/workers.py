@@ -20,7 +20,7 @@ from typing import Any
 from limber.campaigns.rows import Row, UnitRows
 from limber.campaigns.runs import Runs
 from limber.campaigns.study import unit_rows
-from limber.dynamics.evaluate import at_most_cores
+from limber.dynamics.cores import at_most_cores
 from limber.errors import ArgumentTypeError, LimberError, MissingExtraError
 
 #: A work unit: its number and its cases.

@@ -13,7 +13,7 @@ import numpy as np
 
 from limber.checks import UNIT_TOLERANCE, numbers, shown, text, unit_quaternion
 from limber.codegen.program import Argument, Program
-from limber.dynamics.evaluate import cores
+from limber.dynamics.cores import cores
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.native.dispatcher import dispatcher
 from limber.native.status import UNIT_ROUNDING

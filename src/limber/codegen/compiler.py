@@ -21,8 +21,9 @@ from limber.constraints.independent import Independent, independent_rows
 from limber.constraints.operational import probed
 from limber.dynamics.closing import nearly_met
 from limber.dynamics.ends import Ends, checked_ends
-from limber.dynamics.evaluate import evaluated, quaternions
+from limber.dynamics.evaluate import evaluated
 from limber.dynamics.hybrid import driven_bodies
+from limber.dynamics.refusals import quaternions
 from limber.dynamics.rows import worst
 from limber.errors import ArgumentTypeError, ArgumentValueError, DynamicsError, ModelWarning, warn
 from limber.native import c_compiler

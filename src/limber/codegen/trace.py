@@ -18,7 +18,7 @@ from limber.codegen.graph import Graph, Scalar
 from limber.codegen.program import Argument, Program, split
 from limber.codegen.request import Request, check_options
 from limber.codegen.tracing import Model, Tracing
-from limber.dynamics.evaluate import truncated_bodies
+from limber.dynamics.refusals import truncated_bodies
 from limber.dynamics.sweep import accurate_sweeps
 from limber.errors import ArgumentTypeError
 from limber.kernels import layout as L

@@ -11,8 +11,9 @@ from limber.assembly.system import System
 from limber.checks import Array, numbers, whole
 from limber.constraints.residual import check_closed
 from limber.dynamics.closing import MET, assembled, gap, nearly_met
-from limber.dynamics.evaluate import evaluated, of_batch
+from limber.dynamics.evaluate import evaluated
 from limber.dynamics.freedoms import locked_joints, locked_speeds
+from limber.dynamics.refusals import of_batch
 from limber.dynamics.rows import worst
 from limber.errors import ArgumentValueError, DynamicsError
 

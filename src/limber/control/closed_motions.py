@@ -20,9 +20,10 @@ from limber.assembly.closures import Closure, End
 from limber.assembly.system import System
 from limber.checks import Array
 from limber.control.kernel_slopes import Moving, along_tangent, slopes_of
-from limber.dynamics.evaluate import evaluated, of_batch
+from limber.dynamics.evaluate import evaluated
 from limber.dynamics.freedoms import undeformed
 from limber.dynamics.kinematics import jacobian, pose
+from limber.dynamics.refusals import of_batch
 from limber.dynamics.rows import row_space
 from limber.errors import ArgumentValueError
 

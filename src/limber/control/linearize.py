@@ -16,9 +16,10 @@ from limber.control.closed_motions import closed_motions, independent_speeds, re
 from limber.control.linear_model import LinearModel
 from limber.control.linear_outputs import output_slopes
 from limber.control.moving_state import MovingState, unmoved
-from limber.dynamics.evaluate import External, check_system, named_wrenches, of_batch, vectors
+from limber.dynamics.evaluate import External, check_system, named_wrenches, vectors
 from limber.dynamics.forward import forward_dynamics
 from limber.dynamics.hybrid import Motion, prescribed
+from limber.dynamics.refusals import of_batch
 from limber.dynamics.stiffness import turned_with
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.simulation.result import Result

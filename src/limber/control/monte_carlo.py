@@ -25,7 +25,7 @@ from limber.checks import Array, number, shown, takes
 from limber.control.loop import Loop
 from limber.control.monte_carlo_result import MonteCarlo
 from limber.control.sensors.base import checked_seed
-from limber.dynamics.evaluate import cores
+from limber.dynamics.cores import cores
 from limber.errors import (
     ArgumentTypeError,
     ArgumentValueError,

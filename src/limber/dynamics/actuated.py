@@ -9,9 +9,10 @@ from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
 from limber.checks import Array, repeated, shown
-from limber.dynamics.evaluate import External, of_batch, vectors
+from limber.dynamics.evaluate import External, vectors
 from limber.dynamics.forward import forward_dynamics
 from limber.dynamics.freedoms import locked_speeds
+from limber.dynamics.refusals import of_batch
 from limber.dynamics.rows import carried, closure_jacobian, worst
 from limber.errors import ArgumentValueError, DynamicsError
 

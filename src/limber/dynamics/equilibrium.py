@@ -22,9 +22,7 @@ from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
 from limber.checks import Array
-from limber.dynamics.evaluate import (
-    External,
-)
+from limber.dynamics.evaluate import External
 from limber.dynamics.kinematics import integrate
 from limber.dynamics.reach import coordinate_reach, reach
 from limber.dynamics.rows import row_space

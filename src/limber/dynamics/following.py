@@ -14,9 +14,10 @@ from numpy.typing import ArrayLike
 from limber.assembly.extent import extent
 from limber.assembly.system import System
 from limber.checks import Array, listed
-from limber.dynamics.evaluate import evaluated, of_batch, vectors
+from limber.dynamics.evaluate import evaluated, vectors
 from limber.dynamics.freedoms import undeformed
 from limber.dynamics.reach import reach
+from limber.dynamics.refusals import of_batch
 from limber.dynamics.rows import DEPENDENT, NOTHING, closure_jacobian, worst
 from limber.errors import ArgumentValueError, ModelWarning, warn
 

@@ -10,15 +10,9 @@ from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
 from limber.checks import Array, numbers, shown
-from limber.dynamics.evaluate import (
-    NOT_READY,
-    External,
-    check_system,
-    force_key,
-    of_batch,
-    vectors,
-)
+from limber.dynamics.evaluate import NOT_READY, External, check_system, force_key, vectors
 from limber.dynamics.following import check_motion
+from limber.dynamics.refusals import of_batch
 from limber.dynamics.sought import evaluated_or_told
 from limber.errors import ArgumentTypeError, ArgumentValueError
 

@@ -9,14 +9,9 @@ from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
 from limber.checks import Array
-from limber.dynamics.evaluate import (
-    NOT_READY,
-    External,
-    evaluated,
-    force_key,
-    truncated_bodies,
-)
+from limber.dynamics.evaluate import NOT_READY, External, evaluated, force_key
 from limber.dynamics.forward import ready_answer
+from limber.dynamics.refusals import truncated_bodies
 
 
 def inverse_dynamics(

@@ -22,19 +22,12 @@ from limber.dynamics.closure_loads import (
     closure_stiffness,
     relation_forces,
 )
-from limber.dynamics.evaluate import (
-    External,
-    check_system,
-    evaluated,
-    named_wrenches,
-    refuse,
-    refuse_infinite,
-    vectors,
-)
+from limber.dynamics.evaluate import External, check_system, evaluated, named_wrenches, vectors
 from limber.dynamics.freedoms import free_speeds
 from limber.dynamics.inverse import forces_at_rest, inverse_dynamics
 from limber.dynamics.kinematics import integrate
 from limber.dynamics.reach import reach
+from limber.dynamics.refusals import refuse, refuse_infinite
 from limber.dynamics.rows import carried, closure_jacobian, worst
 from limber.dynamics.stiffness import (
     load_forces,

@@ -11,7 +11,7 @@ import numpy as np
 from limber.assembly import System
 from limber.checks import Array
 from limber.dynamics import inverse_dynamics, mass_matrix, qdot
-from limber.dynamics.evaluate import quaternions
+from limber.dynamics.refusals import quaternions
 from limber.errors import ArgumentValueError
 
 #: The prescribed motion at times (n,): q, v, vdot of all joints; the floating ones are at rest where they start.

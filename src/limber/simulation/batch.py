@@ -16,7 +16,8 @@ import numpy as np
 
 from limber.assembly.system import System
 from limber.checks import Array
-from limber.dynamics.evaluate import cores, quaternions
+from limber.dynamics.cores import cores
+from limber.dynamics.refusals import quaternions
 from limber.errors import warn
 from limber.simulation.batch_result import BatchResult
 from limber.simulation.cases import Cases

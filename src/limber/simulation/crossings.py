@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from limber.assembly.system import System
 from limber.checks import Array, shown
-from limber.dynamics.evaluate import quaternions
+from limber.dynamics.refusals import quaternions
 from limber.errors import ArgumentTypeError, ArgumentValueError, ModelWarning, warn
 from limber.simulation.events import Event
 

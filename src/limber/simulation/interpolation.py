@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from limber import dynamics
 from limber.checks import Array, array
-from limber.dynamics.evaluate import quaternions
+from limber.dynamics.refusals import quaternions
 from limber.errors import ArgumentValueError
 
 if TYPE_CHECKING:

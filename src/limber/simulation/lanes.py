@@ -19,7 +19,7 @@ import numpy as np
 from limber.assembly.parameters import find
 from limber.assembly.system import System
 from limber.checks import Array, number, shown
-from limber.dynamics.evaluate import cores
+from limber.dynamics.cores import cores
 from limber.errors import ArgumentValueError, SimulationError
 from limber.simulation.laws import SampledLaw, law_of
 from limber.simulation.result import Result, Statistics

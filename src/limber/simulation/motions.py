@@ -12,8 +12,8 @@ import numpy as np
 from limber.assembly.system import System
 from limber.checks import Array, array, shown, takes, unit_quaternion
 from limber.dynamics import qdot
-from limber.dynamics.evaluate import quaternions
 from limber.dynamics.hybrid import driven_bodies
+from limber.dynamics.refusals import quaternions
 from limber.errors import ArgumentTypeError, ArgumentValueError, SimulationError
 from limber.simulation.signals import IN_C, SIGNATURE, callback, compiled_function
 from limber.trajectories import Trajectory

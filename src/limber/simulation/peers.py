@@ -14,8 +14,9 @@ from limber.assembly.system import System
 from limber.checks import Array
 from limber.constraints import project
 from limber.dynamics import forward_dynamics, hybrid_dynamics, inverse_dynamics, jacobian, qdot
-from limber.dynamics.evaluate import evaluated, quaternions
+from limber.dynamics.evaluate import evaluated
 from limber.dynamics.following import driven_speeds
+from limber.dynamics.refusals import quaternions
 from limber.dynamics.rows import row_space
 from limber.errors import ArgumentValueError, DynamicsError, MissingExtraError, SimulationError
 from limber.integrators import context as R

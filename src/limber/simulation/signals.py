@@ -12,7 +12,7 @@ import numpy as np
 
 from limber.assembly.system import System
 from limber.checks import Array, array, is_masked_array, number, numbers, shown, takes
-from limber.dynamics.evaluate import quaternions
+from limber.dynamics.refusals import quaternions
 from limber.errors import ArgumentTypeError, ArgumentValueError, SimulationError
 from limber.integrators.context import CALLED, CONSTANT, RUNAWAY, SAMPLED, TABLE
 from limber.registry import registered

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
 from limber.checks import Array, array, unit_quaternion
-from limber.dynamics.evaluate import quaternions
+from limber.dynamics.refusals import quaternions
 
 
 def initial_state(

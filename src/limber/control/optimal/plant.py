@@ -16,8 +16,9 @@ from limber.codegen.shooting import Shooting
 from limber.control.joints import JointPlaces, joint_places
 from limber.control.optimal.terms import stiffness
 from limber.dynamics import jacobian, mass_matrix, pose
-from limber.dynamics.evaluate import check_system, quaternions
+from limber.dynamics.evaluate import check_system
 from limber.dynamics.kinematics import qdot
+from limber.dynamics.refusals import quaternions
 from limber.errors import ArgumentValueError
 
 #: The largest product of a frequency and a substep; the classical Runge-Kutta method is stable up to 2.8.

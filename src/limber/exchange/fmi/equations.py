@@ -24,7 +24,7 @@ from limber.codegen.directional import adjoint, directional
 from limber.codegen.graph import Graph, Scalar, Value
 from limber.codegen.program import Argument, Program, inlined
 from limber.codegen.statements import written
-from limber.dynamics.evaluate import quaternions
+from limber.dynamics.refusals import quaternions
 from limber.exchange.fmi.variables import End, Variables
 
 _HEAD = """\

@@ -16,8 +16,8 @@ from limber.bodies.variation import excluded
 from limber.checks import Array, array, number, shown, suggestion, unit_quaternion
 from limber.codegen.package import identifier
 from limber.constraints import assemble
-from limber.dynamics.evaluate import quaternions
 from limber.dynamics.limits import warn_outside_limits
+from limber.dynamics.refusals import quaternions
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.exchange.fmi import build
 from limber.exchange.fmi.equations import equations

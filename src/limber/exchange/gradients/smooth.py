@@ -24,7 +24,7 @@ from limber.codegen.compiler import loaded, programmed
 from limber.codegen.cuda import CudaFunction
 from limber.codegen.graph import Graph
 from limber.codegen.program import Program, split
-from limber.dynamics.evaluate import quaternions
+from limber.dynamics.refusals import quaternions
 from limber.errors import ArgumentTypeError, ArgumentValueError
 
 #: States that one instruction handles in batches.

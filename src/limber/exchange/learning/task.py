@@ -15,7 +15,8 @@ from limber.assembly.parameters import find
 from limber.assembly.system import System
 from limber.checks import Array, array, number, numbers, shown, takes, unit_quaternion
 from limber.constraints import assemble, project
-from limber.dynamics.evaluate import check_system, quaternions
+from limber.dynamics.evaluate import check_system
+from limber.dynamics.refusals import quaternions
 from limber.errors import ArgumentTypeError, ArgumentValueError, LimberError
 from limber.exchange.learning.steps import even_steps, fastest
 from limber.simulation.closed_states import closed_state
