@@ -120,7 +120,7 @@ def modes(
             )  # fmt: skip
         n = len(found.omega) if count is None else min(count, len(found.omega))
         if json:
-            found_here = {
+            summary = {
                 "file": file,
                 "name": subject.name,
                 "locked": held,
@@ -135,7 +135,7 @@ def modes(
                 "eigenvalues": [[x.real, x.imag] for x in found.eigenvalues[:n]],
                 "plot": plot,
             }
-            print_json(found_here)
+            print_json(summary)
             return
         which = f"locked: {', '.join(held)}" if held else "joints free"
         heads = ["mode", "frequency Hz", "rad/s", "damping", "growth 1/s", "moves most"]

@@ -80,12 +80,12 @@ def _without_modes(system: System, q: Array, v: Array, driven: tuple[str, ...]) 
     A = closure_jacobian(system, q)
     M = evaluated(system, "mass_matrix", (q,))[np.ix_(moving, moving)]
     root = np.linalg.cholesky(M)
-    change = v.copy()
+    speeds = v.copy()
     wanted = -A @ v
     unit = np.linalg.lstsq(np.linalg.solve(root, A[:, moving].T).T, wanted, rcond=MET)[0]
-    change[moving] += np.linalg.solve(root.T, unit)
-    left = np.abs(A @ change / row_units(system)).max(initial=0.0)
-    return change if left <= SMALL * max(1.0, np.abs(change).max(initial=0.0)) else v
+    speeds[moving] += np.linalg.solve(root.T, unit)
+    left = np.abs(A @ speeds / row_units(system)).max(initial=0.0)
+    return speeds if left <= SMALL * max(1.0, np.abs(speeds).max(initial=0.0)) else v
 
 
 def apart(system: System, q: Array) -> str:
