@@ -161,8 +161,8 @@ def test_a_cache_that_cannot_be_written_is_said_once(common):
     out, err = python(ANOTHER_USER + COMPILE, locked / "cache", **environment)
     assert out == RIGHT
     assert err.count("CacheWarning") == 1
-    assert f"compiled code cannot be kept in {locked / 'cache'} (Permission denied) or" in err
-    assert "The results are the same. Set LIMBER_CACHE_DIR to a folder" in err
+    assert f"compiled code cannot be cached in {locked / 'cache'} (Permission denied) or" in err
+    assert "Results are not affected. Set LIMBER_CACHE_DIR to a writable folder" in err
     assert list(locked.iterdir()) == []
 
 
@@ -176,7 +176,10 @@ def test_what_a_locked_cache_lacks_is_kept_in_the_folder_of_the_user(folder, com
     user.chmod(0o777)
     out, err = python(ANOTHER_USER + COMPILE, folder, XDG_CACHE_HOME=str(user))
     assert out == RIGHT
-    assert f"compiled code is kept in {user / 'limber'}, not in {folder} (Permission denied)" in err
+    assert (
+        f"compiled code is cached in {user / 'limber'} because the preferred folder cannot be used: {folder} (Permission denied)"
+        in err
+    )
     assert len(files(user)) == 1
     assert python(ANOTHER_USER + COMPILE, folder, XDG_CACHE_HOME=str(user)) == (RIGHT, "")
 
@@ -192,7 +195,7 @@ def test_a_full_disk_costs_no_answer_and_keeps_no_parts(tmp_path):
     out, err = python(FULL + COMPILE, tmp_path)
     assert out == RIGHT
     assert err.count("CacheWarning") == 1
-    assert f"compiled code cannot be kept in {tmp_path} (File too large)" in err
+    assert f"compiled code cannot be cached in {tmp_path} (File too large)" in err
     assert files(tmp_path) == []
 
 
@@ -204,7 +207,7 @@ def test_a_cache_folder_that_is_a_file_is_passed_over(tmp_path):
     scratch.mkdir()
     environment = {"XDG_CACHE_HOME": str(blocked), "TMPDIR": str(scratch)}
     out, err = python(COMPILE, blocked, **environment)
-    assert out == RIGHT and f"cannot be kept in {blocked} (Not a directory) or" in err
+    assert out == RIGHT and f"cannot be cached in {blocked} (Not a directory) or" in err
     assert list(scratch.iterdir()) == []
 
 
@@ -214,7 +217,7 @@ def test_users_without_a_home_get_answers(folder):
     assert python(unknown + COMPILE, folder) == (RIGHT, "")
     out, err = python(unknown + COMPILE, "")
     assert out == RIGHT
-    assert err.count("cannot be kept anywhere, for this user has no home folder") == 1
+    assert err.count("cannot be cached anywhere, because this user has no home folder") == 1
     assert "Set LIMBER_CACHE_DIR" in err
 
 

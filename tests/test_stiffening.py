@@ -221,7 +221,7 @@ def test_a_plain_column_under_load_says_what_it_leaves_out(load, words):
             call()
         assert len(told) == 1
         text = str(told[0].message)
-        assert words in text and "'column' is pressed by" in text
+        assert words in text and "'column' is under compression" in text
 
 
 def test_a_plain_column_under_a_small_load_is_left_alone():
@@ -454,7 +454,8 @@ def test_the_truncated_body_is_named_on_the_joint_of_another(framed):
     q = s.neutral()
     q[s.layout["boom"].q_modes][0] = 2.0
     with pytest.raises(
-        DynamicsError, match=r"'boom'\. Its geometric stiffening is in truncated form"
+        DynamicsError,
+        match=r"'boom'. Its geometric stiffening is truncated, since it is derived from",
     ):
         lb.mass_matrix(s, q)
 
@@ -490,9 +491,13 @@ def test_generated_hybrid_dynamics_of_an_indefinite_state_is_nan(framed):
 def test_a_motion_with_an_indefinite_mass_matrix_is_refused(framed, method):
     """One starts there, another gets stuck where the mass matrix becomes singular."""
     q0, v0 = np.append(20.0, np.zeros(6)), np.append(8.0, np.zeros(6))
-    with pytest.raises(lb.SimulationError, match=r"'boom'.* is in truncated form"):
+    with pytest.raises(
+        lb.SimulationError, match=r"'boom'.* is truncated, since it is derived from"
+    ):
         lb.simulate(framed, 0.5, q0=q0, method=method)
-    with pytest.raises(lb.SimulationError, match=r"'boom'.* in truncated form") as found:
+    with pytest.raises(
+        lb.SimulationError, match=r"'boom'.*is truncated, since it is derived from"
+    ) as found:
         lb.simulate(framed, 0.5, v0=v0, method=method, t_eval=np.linspace(0.0, 0.5, 101))
     result = found.value.result
     assert 0.0 < result.t[-1] < 0.5 and len(result) > 1
@@ -589,14 +594,14 @@ def test_a_deep_beam_that_would_tip_over_says_so(stiffened):
             lb.modes(s, external=force[0.25])
             lb.modes(s, external={tip: [0, 0, 0, *(0.1 * critical * axes[:, 1])]})  # sideways
         with pytest.warns(
-            TheoryWarning, match=r", 0.5 of that .* tip over sideways.* 12 % too high"
+            TheoryWarning, match=", 0.5 of the moment .*of this kind sideways.* 12 % too high"
         ):
             lb.modes(s, external=force[0.5])
-        with pytest.warns(TheoryWarning, match="a real beam would tip over"):
+        with pytest.warns(TheoryWarning, match="a real beam would buckle sideways"):
             lb.equilibrium(s, external=force[1.2])
         with pytest.warns(TheoryWarning):
             q = lb.equilibrium(s, external=force[0.5])
-        with pytest.warns(TheoryWarning, match=r"at its root at t = 0 s, 0\.5 of that"):
+        with pytest.warns(TheoryWarning, match=r"at its root at t = 0 s, 0\.5 of the moment"):
             lb.simulate(s, 1e-4, q0=q, external=force[0.5])
 
 
@@ -609,4 +614,4 @@ def test_a_deep_beam_in_parts_tips_over():
             q = lb.equilibrium(s, external=external)
             found = lb.modes(s, q, external=external)
         assert bool(found.growth.any()) == falls
-        assert len(told) == falls and all("is not stable" in str(x.message) for x in told)
+        assert len(told) == falls and all("is unstable: after" in str(x.message) for x in told)

@@ -21,7 +21,7 @@ from limber.errors import CacheWarning, warn
 #: The number of bytes of the digest at the end of an entry.
 SEAL = 16
 
-_REMEDY = "Set LIMBER_CACHE_DIR to a folder that can be written and has some space."
+_REMEDY = "Set LIMBER_CACHE_DIR to a writable folder with free space."
 
 
 def folders() -> list[Path]:
@@ -60,11 +60,17 @@ def keep(name: str, content: bytes) -> Path | None:
             failed.append(f"{folder} ({error.strerror or error})")
             continue
         if failed:
-            _warn(f"compiled code is kept in {folder}, not in {failed[0]}. {_REMEDY}")
+            _warn(
+                f"compiled code is cached in {folder} because the preferred folder cannot be used: {failed[0]}. "
+                f"{_REMEDY}"
+            )
         return folder / name
-    where = f"in {' or '.join(failed)}" if failed else "anywhere, for this user has no home folder"
+    where = (
+        f"in {' or '.join(failed)}" if failed else "anywhere, because this user has no home folder"
+    )
     _warn(
-        f"compiled code cannot be kept {where}: every process will compile it again. The results are the same. {_REMEDY}"
+        f"compiled code cannot be cached {where}: every process will compile it again. Results are not "
+        f"affected. {_REMEDY}"
     )
     return None
 

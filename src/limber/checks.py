@@ -47,7 +47,7 @@ def suggestion(word: str, known: Iterable[str]) -> str:
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """The closest known word as a question, or the known words."""
     known = list(known)
-    return suggestion(word, known).strip() or f"Known here: {_first_ones(known)}."
+    return suggestion(word, known).strip() or f"Known names: {_first_ones(known)}."
 
 
 def _first_ones(known: list[str], most: int = 30) -> str:
@@ -71,7 +71,7 @@ def is_masked_array(value: object) -> bool:
 def numbers(name: str, value: ArrayLike, shape: str, hint: str = "") -> Array:
     """`value` as a float array; `shape` and `hint` are for the message if it is not real numbers."""
     if is_masked_array(value) and np.ma.is_masked(value):
-        raise ArgumentValueError(f"{name} has masked values: fill them in, or leave them out.")
+        raise ArgumentValueError(f"{name} has masked values. Fill them in or remove them.")
     try:
         result = np.asarray(value)
         if result.dtype.kind == "O" and all(hasattr(x, "__float__") for x in result.flat):
@@ -126,7 +126,7 @@ def _expressions(name: str, value, axes: int, shape: str, hint: str) -> np.ndarr
                 f"{name} must be real numbers or expressions of shape {shape}, got {shown(x)}.{hint}"
             )
         if not math.isfinite(x):
-            raise ArgumentValueError(f"{name} has the entry {x}: {name} must be finite.{hint}")
+            raise ArgumentValueError(f"{name} contains {x}: all its entries must be finite.{hint}")
     return result
 
 
@@ -196,7 +196,7 @@ def whole(name: str, value: object, minimum: int, *, optional: bool = False, hin
     if result is None or result < minimum:
         what = "None or a whole number" if optional else "a whole number"
         raise ArgumentValueError(
-            f"{name} must be {what}, {minimum} or more, got {shown(value)}.{hint and f' {hint}'}"
+            f"{name} must be {what}, at least {minimum}, got {shown(value)}.{hint and f' {hint}'}"
         )
     return result
 
@@ -215,7 +215,7 @@ def takes(name: str, function: Callable, *arguments: str) -> None:
         signature.bind(*arguments)
     except TypeError:
         raise ArgumentTypeError(
-            f"{name} is called with ({', '.join(arguments)}), but takes {signature}."
+            f"{name} is called with ({', '.join(arguments)}), but its signature is {signature}."
         ) from None
 
 
@@ -263,8 +263,8 @@ def unit_quaternion(where: str, value: Array, tolerance: float = UNIT_TOLERANCE)
     norm = math.hypot(*value)
     if abs(norm - 1.0) > tolerance:
         raise ArgumentValueError(
-            f"{where} has norm {norm:.9g}: it must be 1 to within {UNIT_TOLERANCE:g}. Normalize it, or step with "
-            "lb.integrate, which keeps it unit."
+            f"{where} has norm {norm:.9g}: it must be 1 to within {UNIT_TOLERANCE:g}. Normalize it, or advance q "
+            "with lb.integrate, which keeps quaternions normalized."
         )
     return value / norm
 
@@ -282,8 +282,8 @@ def rotation(name: str, value: ArrayLike, hint: str = "", symbols: bool = False)
             else f"not orthogonal (R R^T differs from I by {error:.1e})"
         )
         raise ArgumentValueError(
-            f"{name} must be a rotation matrix, but it is {what}. Its columns are the new axes in the "
-            f"old ones.{hint and f' {hint}'}"
+            f"{name} must be a rotation matrix, but it is {what}. Its columns are the new axes expressed in the "
+            f"old axes.{hint and f' {hint}'}"
         )
     return matrix
 
@@ -296,8 +296,8 @@ def _symbolic_symmetric(name: str, value: Array) -> Array:
             difference = difference.expand()
         if difference != 0:
             raise ArgumentValueError(
-                f"{name} must be symmetric, but it has {shown(a)} opposite {shown(b)}. Give the whole matrix, not "
-                "one triangle."
+                f"{name} must be symmetric, but the entries {shown(a)} and {shown(b)} opposite each other differ. "
+                "Give the full matrix, not one triangle."
             )
     return value
 
@@ -309,8 +309,8 @@ def symmetric(name: str, value: Array, scale: float = 0.0) -> Array:
     asymmetry = np.abs(value - np.swapaxes(value, -1, -2)).max(initial=0.0)
     if asymmetry > 1e-9 * max(np.abs(value).max(initial=0.0), scale):
         raise ArgumentValueError(
-            f"{name} must be symmetric; it differs from its transpose by {asymmetry:.3g}. Give the whole matrix, "
-            "not one triangle."
+            f"{name} must be symmetric, but it differs from its transpose by {asymmetry:.3g}. Give the full "
+            "matrix, not one triangle."
         )
     result = 0.5 * (value + np.swapaxes(value, -1, -2))
     result.setflags(write=False)
@@ -341,7 +341,7 @@ TINY_AREA = 1e-30
 
 def inertias(name: str, value: ArrayLike, batch: tuple[int | str, ...], hint: str = "") -> Array:
     """`value` as 3 x 3 matrices behind the axes `batch`, given as such or by their diagonals (Ixx, Iyy, Izz)."""
-    hint = f"{hint} A 3 x 3 matrix, or its diagonal (Ixx, Iyy, Izz).".strip()
+    hint = f"{hint} Give a 3 x 3 matrix or its diagonal (Ixx, Iyy, Izz).".strip()
     full = (*batch, 3, 3)
     if free_symbols(value):
         axes = np.ndim(value.tolist() if hasattr(value, "tolist") else value)
@@ -376,5 +376,5 @@ def distributable(name: str, value: Array, mass: float, why: str, scale: float =
 def text(shape: tuple[int | str, ...]) -> str:
     """A shape as people write it: (3,), (n, 3, m), () for a number."""
     if not shape:
-        return "() (one number)"
+        return "() (a single number)"
     return "(" + ", ".join(map(str, shape)) + ("," if len(shape) == 1 else "") + ")"

@@ -153,8 +153,9 @@ def verdict(slew: ControlledSlew) -> str:
     """The meaning of the table."""
     errors = 1e3 * slew.tip_errors
     return (
-        "Peak-to-peak tip deflections are those from 10 to 20 s. Under the loop, the tip is within "
-        f"{errors.max():.1f} mm of the commanded point all that time, and {errors[-1]:.1f} mm at its end."
+        "Peak-to-peak tip deflections are taken from 10 to 20 s. Under the loop, the tip stays within "
+        f"{errors.max():.1f} mm of the commanded point throughout, and is {errors[-1]:.1f} mm from it at the "
+        "end."
     )
 
 

@@ -53,9 +53,13 @@ class Frozen:
     def __setattr__(self, name: str, value: object) -> None:
         if self._frozen:
             kind = type(self).__name__
-            raise ImmutableError(f"{kind} is immutable: {name!r} cannot be set. Make a new {kind}.")
+            raise ImmutableError(
+                f"{kind} is immutable: {name!r} cannot be set. Create a new {kind} instead."
+            )
         object.__setattr__(self, name, value)
 
     def __delattr__(self, name: str) -> None:
         kind = type(self).__name__
-        raise ImmutableError(f"{kind} is immutable: {name!r} cannot be deleted. Make a new {kind}.")
+        raise ImmutableError(
+            f"{kind} is immutable: {name!r} cannot be deleted. Create a new {kind} instead."
+        )

@@ -292,8 +292,8 @@ def test_surface_strain_is_curvature_times_distance():
             {"mass": 1.0, "EI": 1.0, "rotary_inertia": (1.0, 3.0), "polar_inertia": 1.0},
             "polar_inertia = 1 is smaller than the difference",
         ),
-        ({"mass": 1.0, "EI": 1.0, "modes": {"bending": 2, "y": 1}}, "Give 'y' and 'z' alone"),
-        ({"mass": 1.0, "modes": {"y": 2}}, "EI is missing: modes asks for 2 of bending"),
+        ({"mass": 1.0, "EI": 1.0, "modes": {"bending": 2, "y": 1}}, "Give only 'y' and 'z'"),
+        ({"mass": 1.0, "modes": {"y": 2}}, "EI is missing, but modes requests 2 of bending"),
     ],
 )
 def test_wrong_data_are_refused(change, message):

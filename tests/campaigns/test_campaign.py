@@ -400,3 +400,27 @@ def test_an_interrupt_does_not_wait_for_cases_that_never_end(tmp_path):
         done = lb.campaign(case, vary={"x": [0, 1, 2, 3]}, method="grid", unit=1, processes=2)
     thread.join()
     assert done.status[0] == "finished" and done.status[2] == "not run"
+
+
+def test_a_factor_scales_the_model_of_its_case(tmp_path):
+    """An entry doubles the mass of the load and a factor triples it: six times the mass, not three times."""
+    scenario = """
+limber: 1
+model:
+  bodies:
+    load: {rigid: {mass: MASS, com: [1, 0, 0], inertia: [0.1, 0.1, 0.1]}, joint: {revolute: z}}
+torque: {constant: {load: 2.0}}
+duration: 0.2
+"""
+    (tmp_path / "arm.yaml").write_text(scenario.replace("MASS", "1.5"))
+    (tmp_path / "study.yaml").write_text("""
+limber: 1
+scenario: arm.yaml
+vary:
+  model.bodies.load.rigid.mass: [3.0]
+  factor: {choice: [3.0], scales: [load.mass]}
+sample: {monte_carlo: 1}
+keep: {angle: {final: {joint: load}}}
+""")
+    found = lb.campaign(tmp_path / "study.yaml", processes=1).quantities["angle"][0]
+    assert found == pytest.approx(0.5 * 2.0 / (9.0 + 0.1) * 0.2**2, rel=1e-6)

@@ -86,7 +86,7 @@ def test_modes_of_a_closed_model_are_those_where_it_is_closed(tmp_path):
     found = limber_json("modes", tmp_path / "model.yaml")
     assert np.allclose(found["frequencies"], lb.modes(s, lb.assemble(s)).frequencies)
     assert np.allclose(found["q"], lb.assemble(s))
-    said = "the configuration that meets the closures, found from the neutral one"
+    said = "the configuration that satisfies the closures, found from the neutral one"
     assert found["configuration"] == said
     assert f"About {said}." in limber("modes", tmp_path / "model.yaml").stdout
     found = limber_json("modes", tmp_path / "model.yaml", "--equilibrium")
@@ -107,7 +107,7 @@ def test_simulate_takes_closed_systems(tmp_path):
     run = limber("simulate", tmp_path / "case.yaml", code=None)
     assert run.exit_code != 0
     said = " ".join(run.output.split())
-    assert "the start does not meet the closures of 'four-bar': 'pin' is off by" in said
+    assert "the start does not satisfy the closures of 'four-bar': 'pin' is off by" in said
     assert "`initial: {assemble: true}`" in said
 
 

@@ -254,8 +254,8 @@ def test_refusals_of_device_arrays(cupy):
         assert isinstance(caught.value, lb.LimberError)
     r = lb.compile(arm(), "rollout", "cuda", parameters=["gravity"])
     for args, message in (
-        ((good, good, good, 0.1, 0, on_device(3)), "steps must be a whole number, 1 or more, got 0"),
-        ((good, good, good, 0.1, 2.0, on_device(3)), "steps must be a whole number, 1 or more, got 2.0"),
+        ((good, good, good, 0.1, 0, on_device(3)), "steps must be a whole number, at least 1, got 0"),
+        ((good, good, good, 0.1, 2.0, on_device(3)), "steps must be a whole number, at least 1, got 2.0"),
         ((good, good, on_device(2, 5, 3), 0.1, 3, on_device(3)), "steps=3 must be a multiple of the rows"),
         ((good, good, on_device(0, 5, 3), 0.1, 3, on_device(3)), "steps=3 must be a multiple of the rows"),
         ((good, good, good, 0.1, 3, on_device(2)), "gravity must be a C-contiguous"),

@@ -151,18 +151,18 @@ def test_stops_have_parameters_where_there_are_limits():
     f = lb.compile(s, "bias", parameters=["b.joint_stop_stiffness", "b.joint_lower"])
     q, v = np.array([0.2, -1.3]), np.zeros(2)
     assert_close(f(q, v, 80.0, -1.1)[1], -80.0 * 0.2, 1e-6)
-    with pytest.raises(lb.LimberError, match="joint_upper if it was made with such limits"):
+    with pytest.raises(lb.LimberError, match="joint_upper only if it was created with that limit"):
         lb.compile(s, "bias", parameters=["b.joint_upper"])
 
 
 UNKNOWN = {
-    "hand.joint_armature": r"has mass, .*joint_damping\. A joint has joint_armature if it was made with armature, be",
+    "hand.joint_armature": "has mass, .*joint_damping. A joint has joint_armature only if it was created with armature, which may be",
     "base.armature": "Did you mean 'joint_armature'",
     "base.joint_limits": "are joint_lower and joint_upper",
-    "base.joint_friction_speed": "friction_speed of a joint is a number in the code and no parameter",
-    "base.effort_limit": "effort_limit of a joint is a number in the code and no parameter",
-    "hand.joint_rest": "joint_rest if it was made with stiffness",
-    "hand.stiffness": "joint_stiffness if it was made with stiffness",
+    "base.joint_friction_speed": "friction_speed of a joint is a constant in the code, not a parameter",
+    "base.effort_limit": "effort_limit of a joint is a constant in the code, not a parameter",
+    "hand.joint_rest": "joint_rest only if it was created with stiffness",
+    "hand.stiffness": "joint_stiffness only if it was created with stiffness",
     "hand.ofset": "Did you mean 'offset'",
     "ball.joint_stiffness": "Spherical takes no stiffness",
 }

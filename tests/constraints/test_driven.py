@@ -176,7 +176,7 @@ def test_forces_of_too_many_drives_are_told_not_to_be_unique():
     zero = np.zeros(s.nv)
     right = lb.forward_dynamics(s, q, v, zero)
     motion = {"crank": right[0], "rocker": right[2]}
-    with pytest.warns(ModelWarning, match="the motion of 'crank', 'rocker' takes are not unique"):
+    with pytest.warns(ModelWarning, match="the motion of 'crank', 'rocker' are not unique"):
         vdot, force = lb.hybrid_dynamics(s, q, v, zero, motion=motion)
     assert_close(vdot, right, 1e-10)
     # any of them makes the motion

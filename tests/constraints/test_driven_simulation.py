@@ -231,7 +231,7 @@ def test_too_many_drives_that_agree_are_told_and_those_that_do_not_are_refused()
         return q[2], v[2], (4.0 * rates[0] - rates[1]) / 3.0
 
     both = {"crank": turning, "slider": slide}
-    with pytest.warns(ModelWarning, match="the motion of 'crank', 'slider' takes are not unique"):
+    with pytest.warns(ModelWarning, match="the motion of 'crank', 'slider' are not unique"):
         r = lb.simulate(s, 0.5, q0=q, motion=both, rtol=1e-8)
     assert np.abs(r.q[-1] - state(0.5)[0]).max() < 1e-9
 

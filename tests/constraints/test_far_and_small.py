@@ -62,7 +62,7 @@ def test_sizes(size):
 
 def test_a_small_linkage_that_cannot_be_closed():
     """The gap of 1e-10 m is a tenth of this linkage."""
-    with pytest.raises(lb.LimberError, match="cannot be met from this guess"):
+    with pytest.raises(lb.LimberError, match="cannot be satisfied from this guess"):
         lb.assemble(four_bar(1e-9, ground=5.4), [0.0, 0.1, 3.0], trials=2)
 
 

@@ -179,7 +179,9 @@ def test_torques_of_a_tree_need_a_motor_at_every_moving_joint():
     q, v, vdot = np.ones(2), np.ones(2), np.ones(2)
     tau = lb.inverse_dynamics(s, q, v, vdot)
     assert_close(lb.inverse_dynamics(s, q, v, vdot, actuated=["a", "b"]), tau, 1e-13)
-    with pytest.raises(lb.LimberError, match="no torques of the actuated joints make this motion"):
+    with pytest.raises(
+        lb.LimberError, match="no torques of the actuated joints produce this motion"
+    ):
         lb.inverse_dynamics(s, q, v, vdot, actuated=["a"])
 
 

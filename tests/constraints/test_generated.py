@@ -226,7 +226,9 @@ def test_refusals_say_what_to_do():
         lb.compile(s, "forward_dynamics")
     with pytest.raises(lb.LimberError, match='rows="all" has no derivatives'):
         lb.operation_count(s, "forward_dynamics", wrt="q", rows="all")
-    with pytest.raises(lb.LimberError, match="that meets the closures, but there 'ground' is off"):
+    with pytest.raises(
+        lb.LimberError, match="that satisfies the closures, but there 'ground' is off"
+    ):
         lb.operation_count(s, "forward_dynamics", rows=q + 0.1)
     with pytest.raises(lb.LimberError, match="rows='some' must be"):
         lb.operation_count(s, "forward_dynamics", rows="some")

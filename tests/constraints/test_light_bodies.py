@@ -28,7 +28,7 @@ def test_masses_that_hide_what_closures_hold(light):
     s = docked(light)
     q, v = s.neutral(), np.zeros(s.nv)
     v[s.layout["station"].v_joint.start + 3] = 1.0
-    said = "masses differ so much that rounding hides what they hold: 'near', 'far'"
+    said = "masses differ so much that their constraints are lost to rounding: 'near', 'far'"
     for function in (
         lambda: lb.freedoms(s, q),
         lambda: lb.simulate(s, 1.0),

@@ -27,7 +27,7 @@ def squares(found):
 
 
 def on_manifold(s, q, x):
-    """The configuration that meets the closures at q moved by x, and by combinations of the rows."""
+    """The configuration that satisfies the closures at q moved by x, and by combinations of the rows."""
     p = lb.integrate(s, q, x, 1.0)
     for _ in range(20):
         found = rows(s, p, np.zeros(s.nv))
@@ -263,7 +263,9 @@ def test_gears_add_the_stiffness_of_springs_by_their_ratios():
 def test_singular_positions_are_told():
     assembly, _, _ = double_four_bar()
     s = assembly.build()
-    with pytest.warns(lb.ModelWarning, match="singular position: its closures allow 3 freedom"):
+    with pytest.warns(
+        lb.ModelWarning, match="singular position: its closures leave 3 degree.s. of freedom"
+    ):
         lb.modes(s, np.zeros(s.nv))
 
 
@@ -271,7 +273,8 @@ def test_configurations_that_break_closures_are_refused():
     assembly, q, _ = four_bar()
     s = assembly.build()
     with pytest.raises(
-        lb.LimberError, match=r"lb.modes: q does not meet the closures of 'four-bar': 'pin' is off"
+        lb.LimberError,
+        match=r"lb.modes: q does not satisfy the closures of 'four-bar': 'pin' is off",
     ):
         lb.modes(s, q + 0.01)
 
@@ -288,7 +291,7 @@ def test_speeds_that_break_closures_are_refused():
 def test_systems_without_freedoms_have_no_modes():
     assembly, q, _ = four_bar()
     s = assembly.build()
-    with pytest.raises(lb.LimberError, match="the closures of 'four-bar' leave nothing that could"):
+    with pytest.raises(lb.LimberError, match="the closures of 'four-bar' allow no motion"):
         lb.modes(s, q, locked=["crank"])
 
 

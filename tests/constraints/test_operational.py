@@ -207,7 +207,7 @@ def test_what_is_wrong_is_said():
     o = lb.operational_inertia(s, q, ("link3", "tip"))
     with pytest.raises(lb.LimberError, match=r"force must have shape \(..., 6\)"):
         o.acceleration(np.zeros(s.nv), np.zeros(s.nv), np.zeros(3))
-    with pytest.raises(lb.LimberError, match="node='tip' is given beside a list of ends"):
+    with pytest.raises(lb.LimberError, match="node='tip' is given together with a list of ends"):
         lb.jacobian(s, q, [("link3", "tip")], "tip")
     with pytest.raises(lb.LimberError, match=r"q\[0\] is nan"):
         lb.operational_inertia(s, np.full(s.nq, np.nan), ("link3", "tip"))

@@ -107,7 +107,7 @@ def test_impossible_lengths_are_told_with_the_gap():
     for name, x in (("left", 0.0), ("right", 3.0)):
         a.attach(name, rod(1.0, 1.0), lb.Revolute("z"), offset=(x, 0, 0))
     a.close(("left", "tip"), ("right", "tip"), lb.Revolute("z"), "knee")
-    with pytest.raises(lb.LimberError, match=r"the closest .* has 'knee' is off by 1 \(rad or m\)"):
+    with pytest.raises(lb.LimberError, match=r"at the closest .*, 'knee' is off by 1 \(rad or m\)"):
         lb.assemble(a.build(), [0.4, 2.0], trials=3)
 
 
@@ -152,5 +152,5 @@ def test_relations_are_met_in_whatever_units_they_are_written(factor):
     s = a.relate({"wheel": factor, "pinion": -2.0 * factor}, value=0.3 * factor).build()
     for q in (lb.assemble(s, [0.1, 0.05]), lb.project(s, [0.1, 0.05])):
         assert abs(q[0] - 2.0 * q[1] - 0.3) < MET
-    with pytest.raises(lb.LimberError, match="q0 does not meet the closures"):
+    with pytest.raises(lb.LimberError, match="q0 does not satisfy the closures"):
         lb.simulate(s, 0.1, q0=[0.1, 0.05])

@@ -169,3 +169,22 @@ def test_slow_motion_follows_and_ranges_are_told():
     sensors = [lb.control.Encoder(rate=1000.0), lb.control.Tachometer(rate=1000.0)]
     with pytest.raises(lb.LimberError, match="the rates of the modes, which the fast feedback"):
         lb.control.Loop(arm(), SingularPerturbation(1.0, 1.0, sample_time=0.01), sensors=sensors)
+
+
+@pytest.mark.parametrize("law", ["modal", "ppf"])
+def test_damping_is_designed_about_the_arm_that_is_held_against_its_weight(law):
+    a = lb.Assembly("arm", gravity=(0, -9.81, 0))
+    a.attach("link", lb.beam(1.0, 1.5, EI=300.0, modes={"y": 2}), lb.Revolute("z", armature=0.5))
+    a.attach("load", lb.RigidBody(3.0, inertia=[0.01] * 3), lb.Fixed(), "link", "tip")
+    s, rest = a.build(), np.zeros(3)
+    q = s.neutral()
+    q[s.layout["link"].q_joint] = 0.5
+    c = ActiveDamping(900.0, 20.0, sample_time=0.001, damping=0.25, law=law, about=q, reference=0.5)
+    lb.control.Loop(s, c)
+    still = lb.equilibrium(s, q, locked=["link"])
+    tau = lb.inverse_dynamics(s, still, rest, rest)
+    plant = lb.linearize(s, still, rest, tau, inputs=["link"])
+    K, at = np.zeros((1, 6)), s.layout["link"].v_joint.start
+    K[0, at], K[0, 3 + at] = 900.0, 20.0 if law == "modal" else 0.0
+    held, _ = ratios(np.linalg.eigvals(plant.A - plant.B @ K))
+    assert np.allclose(c.frequencies, held[0], rtol=1e-6 if law == "modal" else 2e-3)

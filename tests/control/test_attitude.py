@@ -443,3 +443,25 @@ def test_a_slew_beyond_the_wheels_is_told():
     assert f"a momentum of {1.875 * 0.5 / 20.0 * J:.3g} N m s" in fast[1]
     enough = 20.0 * (1.875 * 0.5 / 20.0 * J / 2.0)
     assert len(told(0.99 * enough)) == 1 and told(1.01 * enough) == []
+
+
+@pytest.mark.parametrize("rate", [10.0, 100.0])
+def test_the_estimator_knows_its_errors_with_gyros_of_any_rate(rate):
+    """NEES of the attitude over independent runs of 8 s, by hand: a reading counts for one sample of the controller."""
+    a = lb.Assembly("craft")
+    a.attach("hub", lb.RigidBody(100.0, inertia=[30.0, 60.0, 80.0]), lb.Free())
+    s = a.build()
+    found = []
+    for seed in range(25):
+        estimator = control.AttitudeEstimator(bias=1e-6)
+        c = control.AttitudeController("hub", 0.2, sample_time=0.1, observer=estimator)
+        sensors = [
+            control.StarTracker("hub", rate=1.0, noise=2e-5),
+            control.Gyro("hub", rate=rate, noise_density=1e-5),
+        ]
+        loop = control.Loop(s, c, sensors=sensors, seed=seed)
+        r = lb.simulate(s, 7.9, torque=loop, every=7.9)
+        away = product(conjugate(estimator.quaternion), r.q[-1][:4])
+        error = 2.0 * away[1:] * np.sign(away[0])
+        found.append(error @ np.linalg.solve(estimator.covariance[:3, :3], error))
+    assert control.mean_test(found, 3, level=0.999)

@@ -139,7 +139,7 @@ def test_hanging_parallelogram_is_a_pendulum():
 
 def test_a_closed_system_off_its_closures_is_refused():
     s = four_bar().build()
-    with pytest.raises(ArgumentValueError, match=r"does not meet the closures.*lb\.project"):
+    with pytest.raises(ArgumentValueError, match=r"does not satisfy the closures.*lb\.project"):
         lb.linearize(s, np.array([-1.0, 0.3, -1.0]))
 
 

@@ -134,6 +134,7 @@ def test_every_kind_of_input_and_output_against_differences(fidelity, driven):
         assert_close(m.D[3 + i], slopes[nv + i, 2 * nv :], TOLERANCE, f"D of {name}")
 
 
+@pytest.mark.filterwarnings("ignore:linearize. the friction")
 @pytest.mark.parametrize("seed", range(4))
 def test_random_trees_against_differences(seed):
     rng = np.random.default_rng(seed)

@@ -240,6 +240,20 @@ def test_outputs_of_the_controller_are_recorded(s):
     r = lb.simulate(s, 0.05, torque=Talks())
     assert r.signals["count"].y[:, 0].tolist() == [1, 2, 3, 4, 5]
     assert r.signals["pair"].labels == ("pair[0]", "pair[1]")
+    assert r.signals["pair"].unit == ""
+
+    class Names(Talks):
+        output_labels = {"pair": ["left", "right"]}
+        output_units = {"pair": "N"}
+
+    pair = lb.simulate(s, 0.05, torque=Names()).signals["pair"]
+    assert pair.labels == ("left", "right") and pair.unit == "N"
+
+    class Miscounts(Talks):
+        output_labels = {"pair": ["left"]}
+
+    with pytest.raises(lb.LimberError, match="1 labels for 'pair', which has 2 numbers"):
+        lb.simulate(s, 0.05, torque=Miscounts())
 
 
 # --- repeatability -------------------------------------------------------------------------------

@@ -234,3 +234,32 @@ def test_joints_whose_speeds_are_no_rates_are_refused_and_yet_read():
     model = lb.linearize(s, q, outputs=["ball"])
     turns = np.array([lb.qdot(s, q, unit) for unit in np.eye(3)]).T
     assert np.allclose(model.C[:, :3], turns)  # those that an encoder reads
+
+
+@pytest.mark.parametrize(("angle", "kp", "stable"), [(-0.5, -2.0, False), (0.5, 2.0, True)])
+def test_margins_count_the_weight_that_is_compensated(angle, kp, stable):
+    """I x'' = -kp x - kd x': the compensation takes away the stiffness of the weight, as a run shows."""
+    a = lb.Assembly("pendulum", gravity=(0, -9.81, 0))
+    a.attach("rod", lb.RigidBody(1.0, (0.5, 0, 0), [0.1, 0.1, 0.1]), lb.Revolute("z"))
+    s, at = a.build(), np.array([angle * np.pi])
+    c = lb.control.PD(kp, 1.0, sample_time=0.0005, gravity=True, reference=at)
+    loop = lb.control.Loop(s, c)
+    hold = lb.inverse_dynamics(s, at, [0.0], [0.0])
+    plant = lb.linearize(s, at, [0.0], hold, inputs=["rod"], outputs=["rod", ("speed", "rod")])
+    found = lb.control.margins(plant, c)
+    assert found.stable == stable
+    exact = np.sort_complex(np.roots([0.35, 1.0, kp]))
+    assert np.allclose(np.sort_complex(np.log(found.poles) / 0.0005), exact, rtol=2e-3)
+    r = lb.simulate(s, 3.0, q0=at + 1e-4, torque=loop, every=3.0)
+    assert (abs(r.q[-1, 0] - at[0]) < 1e-4) == stable
+
+
+def test_weight_that_depends_on_other_joints_has_no_linear_model():
+    a = lb.Assembly("arm", gravity=(0, -9.81, 0))
+    link = lb.RigidBody(1.0, (0.5, 0, 0), [0.1, 0.1, 0.1], {"tip": (1, 0, 0)})
+    a.attach("upper", link, lb.Revolute("z"))
+    a.attach("fore", link, lb.Revolute("z"), "upper", "tip")
+    c = lb.control.PD(1.0, 1.0, sample_time=0.01, gravity=True, bodies="upper", reference=0.3)
+    lb.control.Loop(a.build(), c)
+    with pytest.raises(lb.LimberError, match="positions of joints that it does not control"):
+        c.linear()

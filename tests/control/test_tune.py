@@ -72,3 +72,15 @@ def test_what_cannot_be_tuned_is_refused():
     upright = [0.0, 0.0, 0.5 * np.pi, 0.0, 0.0, 0.0]
     with pytest.raises(lb.LimberError, match="no bandwidth from"):
         tune(arm(), q=upright, sample_time=0.05, delay=0.5)
+
+
+def test_poles_of_pd_are_those_of_the_run_where_the_weight_is_compensated():
+    """An arm that stands upright is held: the compensation takes away what makes it fall."""
+    a = lb.Assembly("arm", gravity=(0, -9.81, 0))
+    a.attach("rod", lb.RigidBody(2.0, (0.5, 0, 0), [0.1, 0.1, 0.2]), lb.Revolute("z"))
+    s, upright = a.build(), np.array([0.5 * np.pi])
+    tuned = lb.control.tune(s, "pd", q=upright, sample_time=0.001, bandwidth=2.0, damping=1.25)
+    slow = np.log(tuned.margins.poles.real.max()) / 0.001
+    assert tuned.margins.stable and slow == pytest.approx(-1.0, rel=0.01)  # w (1.25 - 0.75)
+    r = lb.simulate(s, 4.0, q0=upright + 1e-3, torque=tuned.controller, every=1.0)
+    assert np.allclose(r.q[4, 0] - upright, (r.q[3, 0] - upright) * np.exp(slow), rtol=0.01)

@@ -155,7 +155,7 @@ def two_arms(joint):
     return a.close(("c0", "tip"), ("c1", "tip"), joint, name="tips")
 
 
-# slopes are there at states that do not meet the closures too
+# slopes are there at states that do not satisfy the closures too
 @pytest.mark.filterwarnings("ignore:the closure 'tips' is off:limber.errors.ModelWarning")
 @pytest.mark.parametrize("fidelity", ["full", "ruthless"])
 @pytest.mark.parametrize("joint", CLOSING)
@@ -408,9 +408,9 @@ def test_parameters_of_batches():
             np.testing.assert_allclose(
                 d.parameters[name][i], one.parameters[name], rtol=1e-9, atol=1e-12
             )
-    with pytest.raises(AttributeError, match="are not by parameters"):
+    with pytest.raises(AttributeError, match="are not with respect to parameters"):
         _ = lb.derivatives(s, q, v, tau).parameters
-    with pytest.raises(AttributeError, match=r"are by b1\.mass, b2\.offset, not by q"):
+    with pytest.raises(AttributeError, match=r"are with respect to b1\.mass, b2\.offset, not q"):
         _ = one.q
 
 
@@ -422,7 +422,7 @@ def all_forces(found):
     return np.concatenate([np.atleast_1d(x) for x in found.values()])
 
 
-# slopes are there at states that do not meet the closures too
+# slopes are there at states that do not satisfy the closures too
 @pytest.mark.filterwarnings("ignore:the closure 'tips' is off:limber.errors.ModelWarning")
 @pytest.mark.parametrize("fidelity", ["full", "ruthless"])
 @pytest.mark.parametrize("joint", ["universal", "compound", "spherical"])
@@ -507,7 +507,7 @@ def test_only_what_is_asked_for():
     q, v, tau = random_state(rng, s)
     d = lb.derivatives(s, q, v, tau, by="v")
     assert d.v.shape == (3, 3) and "v (3, 3)" in repr(d)
-    with pytest.raises(AttributeError, match="are by v, not by q: name it in `by`"):
+    with pytest.raises(AttributeError, match="are with respect to v, not q: add it to `by`"):
         _ = d.q
     with pytest.raises(AttributeError, match="forward_dynamics has no input vdot"):
         _ = d.vdot
@@ -521,13 +521,13 @@ REFUSED = {
         "of must be one of 'forward_dynamics', 'inverse_dynamics', 'constraint_forces', got 'bias'",
     ),
     "of an array": ({"of": np.zeros(3)}, "of must be one of 'forward_dynamics'"),
-    "input": ({"by": "qq"}, "by='qq' is no input of forward_dynamics, which has q, v, tau"),
-    "other input": ({"by": ("q", "vdot")}, "by='vdot' is no input of forward_dynamics"),
-    "external": ({"by": "external"}, 'by="external" needs the wrenches'),
+    "input": ({"by": "qq"}, "by='qq' is not an input of forward_dynamics, which has q, v, tau"),
+    "other input": ({"by": ("q", "vdot")}, "by='vdot' is not an input of forward_dynamics"),
+    "external": ({"by": "external"}, 'by="external" requires the wrenches: give'),
     "parameter": ({"by": ("q", "crank.mas")}, "parameter 'crank.mas' is unknown: body 'crank' has"),
     "body": ({"by": ("q", "krank.mass")}, "krank"),
     "none": ({"by": ()}, "by names no input"),
-    "type": ({"by": 3}, "by must be the name of an input"),
+    "type": ({"by": 3}, "by must be the name of one input"),
 }
 
 

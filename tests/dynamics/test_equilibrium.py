@@ -221,7 +221,8 @@ def test_what_nothing_holds_is_named():
     a.attach("stone", lb.RigidBody(2.0, inertia=(1, 1, 1)), lb.Free())
     s = a.build()
     with pytest.raises(
-        lb.LimberError, match=r"joint speed 5 of body 'stone' lacks .* 19\.6.*nothing holds it"
+        lb.LimberError,
+        match=r"joint speed 5 of body 'stone' has an unbalanced .* 19\.6.*nothing balances it",
     ):
         lb.equilibrium(s)
     with pytest.raises(ValueError, match=r"leaves none"):
@@ -231,7 +232,8 @@ def test_what_nothing_holds_is_named():
 def test_a_load_beyond_what_the_system_carries_has_no_equilibrium():
     s = pendulum()
     with pytest.raises(
-        lb.LimberError, match=r"no equilibrium .* body 'rod' lacks .* -2[1-3]\..*Ways out"
+        lb.LimberError,
+        match=r"no equilibrium .* body 'rod' has an unbalanced .* -2[1-3]\..*remedies",
     ):
         lb.equilibrium(s, tau=[30.0])
 
@@ -271,9 +273,7 @@ def test_an_unstable_equilibrium_that_symmetry_leads_to_is_told_of():
     )
     s = lb.Assembly("column").attach("column", body, lb.Fixed()).build()
     euler = np.pi**2 * 100.0 / 16.0
-    with pytest.warns(
-        lb.ModelWarning, match=r"'column' that was found is not stable: .* mostly by mode 1 of"
-    ):
+    with pytest.warns(lb.ModelWarning, match="'column' is unstable: after.* mostly in mode 1 of"):
         q = lb.equilibrium(s, external={("column", "tip"): [0, 0, 0, -1.5 * euler, 0, 0]})
     assert lb.pose(s, q, "column", "tip")[1][0] == pytest.approx(2.0 - 1.5 * euler * 2.0 / 1e6)
     with warnings.catch_warnings():

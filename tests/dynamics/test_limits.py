@@ -1,4 +1,4 @@
-"""Configurations outside of the limits of joints are told about, once and in words."""
+"""Configurations outside the limits of joints are told about, once and in words."""
 
 import warnings
 
@@ -26,7 +26,7 @@ def test_a_start_outside_of_the_limits_is_told(method):
         lb.simulate(elbow(), 0.01, method=method)
     (warning,) = caught
     assert (
-        "'arm' starts from, the neutral one, is outside of the limits of the joint of 'lower' (-3.07 to -0.07): stops push back"
+        "'arm' starts from, the neutral one, is outside the limits of the joint of 'lower' (-3.07 to -0.07): stops push back"
         in str(warning.message)
     )
 
@@ -38,13 +38,13 @@ def test_many_starts_say_it_once():
         for x in np.linspace(0.0, 1.0, 5):
             lb.simulate(s, 0.01, q0=[0.0, x])
     (warning,) = caught
-    assert "q0, is outside of the limits of the joint of 'lower' (at most -0.5)" in str(
+    assert "q0, is outside the limits of the joint of 'lower' (at most -0.5)" in str(
         warning.message
     )
 
 
 def test_modes_outside_of_the_limits_are_told():
-    with pytest.warns(lb.ModelWarning, match=r"modes are asked for is outside .* of the stops"):
+    with pytest.warns(lb.ModelWarning, match=r"modes are requested is outside .* of the stops"):
         lb.modes(elbow())
 
 

@@ -51,7 +51,7 @@ def test_the_ratios_of_a_single_body_are_met():
 def test_an_arm_comes_far_closer_than_by_the_ratios_of_its_bodies():
     s, q = arm()
     own = lb.modes(s, q, locked=BOTH).damping
-    with pytest.warns(lb.ModelWarning, match="mode 2 of 'arm'.* where 0.005 was asked for"):
+    with pytest.warns(lb.ModelWarning, match="mode 2 of 'arm'.* where 0.005 was requested"):
         damped = lb.modal_damping(s, 0.005, q, locked=BOTH)
     off, before = (np.abs(x / 0.005 - 1.0).max() for x in (damped.achieved, own))
     assert off < 0.5 * before
@@ -120,7 +120,7 @@ def test_damped_beams_stay_beams_in_files(tmp_path):
         a.attach(name, item.body, item.joint, item.to, item.at)
     s = a.attach("rod", turned, lb.Fixed(), "two", "tip").build()
     q = s.neutral()
-    with pytest.warns(lb.ModelWarning, match="was asked for"):
+    with pytest.warns(lb.ModelWarning, match="was requested"):
         damped = lb.modal_damping(s, 0.01, q, locked=BOTH).system
     lb.save(damped, tmp_path / "arm.yaml")
     back = lb.load(tmp_path / "arm.yaml").build()

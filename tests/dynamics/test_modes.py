@@ -508,7 +508,9 @@ def test_modes_print_as_a_table():
     assert lines[0].split() == ["mode", "Hz", "rad/s", "damping", "growth", "1/s", "moves", "most"]
     assert len(lines) == 1 + s.nv + 1
     assert lines.pop() == m.note and 0.1 < m.imbalance < 0.2
-    assert m.note.startswith("Not an equilibrium: mode 2 of body 'one' lacks the generalized force")
+    assert m.note.startswith(
+        "Not an equilibrium: mode 2 of body 'one' has an unbalanced generalized force"
+    )
     for i, line in enumerate(lines[1:]):
         number, hertz, omega, *_ = line.split()
         assert int(number) == i + 1
@@ -529,7 +531,7 @@ def test_tables_of_equilibria_have_no_note():
 def test_given_torques_must_balance():
     s = single(pendulum(), lb.Revolute([0, 1, 0]), (0.0, 0.0, -G))
     m = lb.modes(s, [0.3], tau=[0.0])
-    assert "joint speed 0 of body 'body' lacks the generalized force" in m.note
+    assert "joint speed 0 of body 'body' has an unbalanced generalized force" in m.note
     assert not lb.modes(s, [0.3], tau=lb.bias(s, [0.3], [0.0])).note
 
 

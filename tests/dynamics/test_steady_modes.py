@@ -241,7 +241,7 @@ def test_a_plain_beam_is_unstable_where_it_spins_faster_than_it_swings():
 def test_a_motion_that_is_not_steady_is_said():
     s = lb.Assembly("pendulum", gravity=(0, 0, -G))
     s = s.attach("rod", lb.RigidBody(1.0, com=(0, 0, -1)), lb.Revolute("y")).build()
-    with pytest.warns(lb.ModelWarning, match="is not steady: in its course"):
+    with pytest.warns(lb.ModelWarning, match="is not steady: along it"):
         lb.modes(s, [0.0], [2.0])
 
 

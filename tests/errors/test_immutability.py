@@ -72,7 +72,7 @@ def thing(request):
 def test_attributes_cannot_be_set(thing):
     kind = type(thing).__name__
     for name in [*vars(thing), "anything"]:
-        with refused(AttributeError, f"{kind} is immutable: '{name}' cannot be set. Make a new"):
+        with refused(AttributeError, f"{kind} is immutable: '{name}' cannot be set. Create a new"):
             setattr(thing, name, 1.0)
         with refused(AttributeError, f"{kind} is immutable: '{name}' cannot be deleted"):
             delattr(thing, name)

@@ -63,8 +63,8 @@ def test_files_do_the_same(to, at, meant, tmp_path):
 
 def test_words_that_are_like_none_get_no_suggestion():
     assert suggestion("xyz", ["upper", "lower"]) == ""
-    assert did_you_mean("xyz", ["upper", "lower"]) == "Known here: upper, lower."
-    assert did_you_mean("xyz", ["PD", "PD, ZV"]) == "Known here: 'PD', 'PD, ZV'."
+    assert did_you_mean("xyz", ["upper", "lower"]) == "Known names: upper, lower."
+    assert did_you_mean("xyz", ["PD", "PD, ZV"]) == "Known names: 'PD', 'PD, ZV'."
     many = [f"link{i}" for i in range(40)]
     assert did_you_mean("xyz", many).endswith("link28, link29 and 10 more.")
     assert suggestion("UPPER", ["upper", "lower"]) == " Did you mean 'upper'?"

@@ -236,7 +236,7 @@ def test_a_start_outside_of_limits_is_told(tmp_path, uncompiled):
 
 
 def test_a_start_off_the_closures_is_refused(tmp_path):
-    with pytest.raises(ArgumentValueError, match="does not meet the closures"):
+    with pytest.raises(ArgumentValueError, match="does not satisfy the closures"):
         fmu(four_bar().build(), tmp_path / "x.fmu", q0=[0.3, 0.0, 0.0])
 
 

@@ -362,7 +362,7 @@ def test_starts_off_the_closures_are_mended_or_refused(linkages):
         assert np.abs(lb.constraint_residual(s, q)).max() < 1e-10
     with instance(path, folder) as one, pytest.raises(Exception, match="error"):
         one.start(**{"crank.q": np.pi, "coupler.q": np.pi, "rocker.q": 0.0})
-    assert "do not meet the closures" in one.said[0]
+    assert "do not satisfy the closures" in one.said[0]
 
 
 def test_states_that_are_not_finite_are_an_error_at_the_event(linkages):
@@ -509,7 +509,7 @@ def test_stiff_systems_take_small_steps_or_end_in_words(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:.*outside of the limits")
+@pytest.mark.filterwarnings("ignore:.*outside the limits")
 @pytest.mark.parametrize("seed", range(12))
 def test_random_trees_of_all_joints_are_those_of_the_engine(tmp_path, seed):
     rng = np.random.default_rng(seed)

@@ -230,7 +230,7 @@ def test_closed_systems_start_on_their_closures():
         e.step(np.array([1.0]))
     assert np.abs(lb.constraint_residual(s, e._episodes.q[0])).max() < 1e-9
     apart = lb.exchange.Task(s, 5.0, start=lambda rng: (np.ones(3), np.zeros(3)), step=0.005)
-    with pytest.raises(ArgumentValueError, match="q of start does not meet the closures"):
+    with pytest.raises(ArgumentValueError, match="q of start does not satisfy the closures"):
         lb.exchange.Environment(apart)
 
 

@@ -57,7 +57,7 @@ def test_torques_are_linear_in_the_numbers(first):
 def test_clean_torques_give_the_base_parameters(first):
     true, model = arm(0, first=first), arm(1, first=first)
     at = states(true, 60)
-    with pytest.warns(lb.ModelWarning, match="no distribution of mass"):
+    with pytest.warns(lb.ModelWarning, match="no mass distribution"):
         found = regression(model, *at, lb.inverse_dynamics(true, *at))
     known = {one.name: x for one, x in zip(found._numbers, values_of(true, found._numbers))}
     for name, weights in found.combinations.items():
@@ -130,7 +130,7 @@ def test_consistent_bodies_are_possible():
     rng = np.random.default_rng(5)
     found = regression(model, *at, tau + 2.0 * rng.standard_normal(tau.shape), consistent=True)
     assert found.impossible == ()
-    s = found.system  # RigidBody refuses inertias that no distribution of mass has
+    s = found.system  # RigidBody refuses inertias that no mass distribution has
     for one in s.bodies.values():
         assert one.mass > 0.0 and (np.linalg.eigvalsh(one.inertia) > 0.0).all()
     assert all(x >= 0.0 for name, x in found.numbers.items() if ".joint_" in name)

@@ -31,7 +31,7 @@ CASES = {
         "paint: red",
         2,
         "paint",
-        "not a known key. Known here: limber",
+        "not a known key. Known names: limber",
     ),
     "duplicate key": (
         "name: arm",
@@ -70,7 +70,13 @@ CASES = {
         "bodies.upper.joint.revolut",
         "Did you mean 'revolute'",
     ),
-    "joint word": ("{revolute: y}", "hinge", 7, "bodies.upper.joint", "is not a joint. Known here"),
+    "joint word": (
+        "{revolute: y}",
+        "hinge",
+        7,
+        "bodies.upper.joint",
+        "is not a joint. Known names",
+    ),
     "bare": ("{revolute: y}", "revolute", 7, "bodies.upper.joint", "revolute needs numbers"),
     "two joints": (
         "revolute: y",
@@ -113,7 +119,7 @@ CASES = {
         "revolute: y, friction: [1, 2]",
         7,
         "bodies.upper.joint.friction",
-        r"friction must have shape .1,., got .2,.. One number, or one for every speed",
+        r"friction must have shape .1,., got .2,.. Give one number, or one for each speed",
     ),
     "option below zero": (
         "{revolute: y}",

@@ -95,6 +95,19 @@ TREES = {
         """<compiler boundmass="0.7" boundinertia="0.02" balanceinertia="true" settotalmass="5"
             inertiagrouprange="0 2"/>""",
     ),
+    "an inertial in a frame, a bounded body without mass, sizes completed by a class": (
+        """
+        <body pos="0 0 1"><joint axis="1 1 0"/>
+          <frame pos="0.4 0 0.1" euler="0 0 50"><frame euler="20 0 0">
+            <inertial pos="0.1 0.2 0" mass="2" diaginertia="0.1 0.2 0.25" euler="10 20 30"/>
+          </frame></frame>
+          <geom type="box" size="0.3"/>
+          <frame pos="0.3 0 0" euler="0 40 0"><body pos="0.2 0.1 0.5"><joint axis="0 1 0"/></body></frame>
+          <body pos="0 1 0"><joint axis="1 0 1"/><geom type="box" size="0.3"/></body>
+        </body>
+        """,
+        """<compiler boundmass="0.7" boundinertia="0.02"/><default><geom size="0.1 0.2 0.3"/></default>""",
+    ),
 }  # fmt: skip
 
 
@@ -147,6 +160,24 @@ def test_inertial_or_geoms_as_the_compiler_says(tmp_path):
     for how, mass in (("auto", 5.0), ("false", 5.0), ("true", 1.0)):
         path = write(tmp_path, body, f"<compiler inertiafromgeom='{how}'/>")
         assert lb.io.read_mjcf(path).attachments["body1"].body.mass == mass
+
+
+def test_an_inertial_in_a_frame_is_placed_by_the_frame(tmp_path):
+    body = """<body name="a"><joint axis="0 0 1"/><geom type="mesh" mesh="none"/>
+      <frame pos="10 0 0" euler="0 0 90"><inertial pos="1 2 3" mass="2" diaginertia="1 1.1 1.2"/></frame></body>"""
+    with lb.errors.collected_warnings():
+        made = lb.io.read_mjcf(write(tmp_path, body)).attachments["a"].body
+    assert np.allclose(made.com, [8, 1, 3])
+    assert np.allclose(made.inertia, np.diag([1.1, 1.0, 1.2]))
+
+
+def test_a_short_size_leaves_the_other_numbers_to_its_class(tmp_path):
+    body = '<body name="a"><joint/><geom type="box" size="0.3" density="1000"/></body>'
+    with lb.errors.collected_warnings():
+        read = lb.io.read_mjcf(
+            write(tmp_path, body, '<default><geom size="0.1 0.2 0.3"/></default>')
+        )
+    assert read.attachments["a"].body.mass == pytest.approx(8 * 0.3 * 0.2 * 0.3 * 1000)
 
 
 def test_limits_follow_autolimits_and_angles(tmp_path):

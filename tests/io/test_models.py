@@ -289,7 +289,7 @@ def test_bad_dh_tables_are_refused(tmp_path):
     for text, message in [
         (f"{{links: [{row}]}}", "dh: 'convention' is missing"),
         (f"{{convention: classic, links: [{row}]}}", "one of standard, modified; got 'classic'"),
-        (f"{{convention: standard, links: [{row}, {row}]}}", "name='l0' is taken"),
+        (f"{{convention: standard, links: [{row}, {row}]}}", "name='l0' is already taken"),
         ("{convention: standard, links: [{name: l0, a: x, rigid: {mass: 1}}]}", r"links\[0\].a"),
         ("{convention: standard, links: {}}", "dh.links: must be a list"),
         (f"{{convention: standard, to: moon, links: [{row}]}}", "to='moon'"),

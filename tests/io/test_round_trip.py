@@ -88,8 +88,8 @@ def test_all_large_arrays_go_to_the_npz(tmp_path):
         (lambda a: a.pop("recovery/strain"), "recovery: gauges, strain belong together"),
         (lambda a: a.update({"recovery/forces": a["recovery/forces"][1:]}), "belong together, one row a name"),
         (lambda a: a.update({"recovery/strain": a["recovery/strain"][:, 1:]}), "strain"),
-        (lambda a: a.update({"recovery/forces": a["recovery/forces"] * np.nan}), "recovery/stations/0/forces.*: must be finite"),
-        (lambda a: a.update({"integrals/S0": a["integrals/S0"] * np.nan}), "integrals/S0.*: must be finite"),
+        (lambda a: a.update({"recovery/forces": a["recovery/forces"] * np.nan}), "recovery/stations/0/forces.*must be finite"),
+        (lambda a: a.update({"integrals/S0": a["integrals/S0"] * np.nan}), "integrals/S0.*must be finite"),
         (lambda a: a.update({"recovery/gauge": a["recovery/gauges"]}), "recovery/gauge is unknown. Did you mean 'gauges'"),
         (lambda a: a.update({"recovery/about": np.array("[]")}), "must be an object"),
         (lambda a: a.update({"recovery": np.zeros(3)}), "recovery"),
@@ -219,7 +219,7 @@ def test_what_was_given_is_kept_whatever_becomes_of_it():
 
 def test_result_files_keep_the_physics_of_joints(tmp_path):
     system = with_physics(np.random.default_rng(0)).build()
-    with pytest.warns(lb.ModelWarning, match="outside of the limits"):
+    with pytest.warns(lb.ModelWarning, match="outside the limits"):
         result = lb.simulate(system, 1e-6, method="rk4", step=1e-6, every=1e-6)
     result.save(tmp_path / "run.h5")
     there = lb.Result.load(tmp_path / "run.h5").system

@@ -151,7 +151,7 @@ def test_what_smooths_a_law_has_a_square(name, value):
 
 
 def test_limits_have_a_square():
-    with pytest.raises(lb.LimberError, match=r"limits has the limit 1e.308, too large"):
+    with pytest.raises(lb.LimberError, match=r"limits has the limit 1e.308, which is too large"):
         lb.Revolute("z", limits=(0, 1e308), stop_stiffness=0)
 
 

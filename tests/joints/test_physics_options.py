@@ -47,7 +47,7 @@ def test_zeros_stand_for_the_speeds_of_a_quaternion():
 
 
 ALONE = {
-    "rest": "rest needs stiffness: .* Leave it out, or give stiffness, be it zero",
+    "rest": "rest needs stiffness: .*alone. Remove it, or give stiffness .zero is allowed.",
     "friction_speed": "friction_speed needs friction or static_friction: ",
     "stribeck_speed": "stribeck_speed needs static_friction: ",
     "stop_stiffness": "stop_stiffness needs limits",

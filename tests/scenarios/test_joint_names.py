@@ -25,7 +25,7 @@ duration: 0.1
 def test_the_name_of_a_joint_where_a_body_is_needed_is_refused_with_its_place(tmp_path, section):
     (tmp_path / "case.yaml").write_text(MODEL + section)
     with pytest.raises(
-        lb.FileError, match=r"case\.yaml:8:.*body: 'hinge' is a joint.*name its body, 'arm'"
+        lb.FileError, match=r"case\.yaml:8:.*body: 'hinge' is a joint.*name of its body, 'arm'"
     ):
         lb.io.load_scenario(tmp_path / "case.yaml")
 

@@ -354,11 +354,11 @@ REFUSED = {
     "wide": (TABLE.format("bodies: {base: [1, 2]}"), "needs rows of 6 numbers"),
     "times": (
         "torque: {table: {times: [1, 0], bodies: {arm: [1, 2]}}}",
-        "t must increase strictly",
+        "t must be strictly increasing",
     ),
     "no csv": ("torque: {table: {csv: no.csv}}", "no.csv: there is no such file"),
     "output": ("output: {times: [0, 5]}", "times from 0 to the duration"),
-    "output order": ("output: {times: [1, 0.5]}", "must increase strictly"),
+    "output order": ("output: {times: [1, 0.5]}", "must be strictly increasing"),
     "outputs": ("output: {every: 1e-12}", "more than 10000000"),
     "both": ("output: {every: 1, times: [1]}", "got every and times"),
     "method": ("method: 5", "method: must be one of auto, .* got 5"),
@@ -585,7 +585,7 @@ def test_closed_scenarios_start_from_a_rough_guess(tmp_path):
     result = lb.simulate(case.system, case.duration, **case.settings)
     position, velocity = result.constraint_residual()
     assert max(np.abs(position).max(), np.abs(velocity).max()) < 1e-12
-    with pytest.raises(lb.LimberError, match=r"q0 does not meet the closures .*lb.assemble"):
+    with pytest.raises(lb.LimberError, match=r"q0 does not satisfy the closures .*lb.assemble"):
         case = closed_case(tmp_path, f"{{{guess}, assemble: false}}")
         lb.simulate(case.system, case.duration, **case.settings)
     with pytest.raises(lb.FileError, match=r"case.yaml:\d+.*speeds of `v` contradict the closures"):

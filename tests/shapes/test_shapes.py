@@ -143,7 +143,7 @@ def test_shapes_are_refused_in_words(make, words):
         ("box", "must be shapes such as"),
         ([Box((1, 1, 1)), 3], "must be shapes such as"),
         (Box((1, 1, 1), node="tipp"), "Did you mean 'tip'"),
-        (Tube(0.1, node="tip"), "Leave node out"),
+        (Tube(0.1, node="tip"), "Omit node"),
     ],
 )
 def test_bodies_refuse_shapes_that_do_not_fit(shapes, words):

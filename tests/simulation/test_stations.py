@@ -63,7 +63,7 @@ def test_a_member_has_all_its_stations(result):
 @pytest.mark.parametrize(
     ("at", "message"),
     [
-        ("elbow", "Ask for a member: 'root-knee', 'knee-tip'; for a node: 'root'"),
+        ("elbow", "Give a member: 'root-knee', 'knee-tip'; a node: 'root'"),
         ("knee:rot", "Did you mean"),
         (("root-knee", 2.0), "from 0 to the length 1 of the member"),
         (("root-knee", np.nan), "the distance along 'root-knee'"),

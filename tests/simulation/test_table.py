@@ -25,7 +25,7 @@ def test_jump_is_two_times_next_to_each_other():
     "t, tau, message",
     [
         ([], np.zeros((0, 1)), "t is empty"),
-        ([0.0, 0.0], np.zeros((2, 1)), "t must increase strictly"),
+        ([0.0, 0.0], np.zeros((2, 1)), "t must be strictly increasing"),
         ([0.0, 1.0], np.zeros((3, 1)), r"tau must have shape \(2, nv\)"),
         ([0.0, np.nan], np.zeros((2, 1)), "t.1. is nan"),
         ([0.0, 1.0], [[0.0], [np.inf]], "tau.1, 0. is inf"),

@@ -119,7 +119,9 @@ def test_torque_of_wrong_size(s):
 
 
 def test_functions_that_cannot_be_called_are_refused_before_the_run(s):
-    with pytest.raises(TypeError, match=r"torque is called with \(t, q, v\), but takes \(t, q\)"):
+    with pytest.raises(
+        TypeError, match=r"torque is called with .t, q, v., but its signature is .t, q."
+    ):
         lb.simulate(s, 0.5, torque=lambda t, q: q)
     with pytest.raises(TypeError, match="the function of an Event is called with"):
         lb.Event(lambda q: q[0])

@@ -561,7 +561,7 @@ def test_many_elements_are_made_at_once():
         ({"elements": [Member("a", "b", up="x")]}, r"elements\[0\].up is parallel to the member"),
         (
             {"elements": [Member("a", "b", divide=0)]},
-            r"elements\[0\].divide must be a whole number, 1",
+            r"elements\[0\].divide must be a whole number, at least 1",
         ),
         (
             {"elements": [Member("a", "b", pins="c")]},

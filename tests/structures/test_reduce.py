@@ -585,9 +585,7 @@ def test_numbers_that_are_names_of_other_nodes_are_refused():
         [1.0, 1.0], np.eye(2, 3), np.ones((2, 3, 1)), stiffness=[[1.0]], names=["1", "2"]
     )
     a = lb.Assembly("named").attach("body", body, lb.Fixed())
-    with pytest.raises(
-        lb.LimberError, match=r"at=1 is ambiguous: .*'body' has a node of the name '1'"
-    ):
+    with pytest.raises(lb.LimberError, match=r"at=1 is ambiguous: .*'body' has a node named '1'"):
         a.attach("load", lb.RigidBody(1.0), lb.Fixed(), "body", at=1)
     a.attach("load", lb.RigidBody(1.0), lb.Fixed(), "body", at="1")
     a.attach("other", lb.RigidBody(1.0), lb.Fixed(), "body", at=0)

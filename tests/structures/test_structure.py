@@ -161,7 +161,7 @@ REDUCED = [
     (BEAM, {"clamped": "root", "modes": 0, "shapes": TWICE}, V, r"shapes\[..., 1\] depends on the shapes before it \(mostly on shapes\[..., 0\]\)"),
     (BEAM, {"clamped": "root", "interface": "tip", "modes": 24, "method": "static-correction"}, V, "the shape of a force along x at node 'tip' depends on the shapes"),
     (BEAM, {"clamped": "root", "damping": -0.1}, V, "damping ratios must not be negative"),
-    (BEAM, {"clamped": "root", "modes": 3, "damping": (0.1, 0.2)}, V, r"damping must have shape \(3,\).*One damping ratio"),
+    (BEAM, {"clamped": "root", "modes": 3, "damping": (0.1, 0.2)}, V, r"damping must have shape \(3,\).*Give one damping ratio"),
     (BEAM, {"clamped": "root", "origin": (0, 0)}, V, r"origin must have shape \(3,\)"),
     (BEAM, {"clamped": "root", "progress": "no"}, T, "progress must be True, False or None"),
     (BEAM, {"clamped": "root", "geometric_stiffening": 1}, T, "geometric_stiffening must be True or False"),

@@ -297,7 +297,7 @@ def test_build_refuses_symbols_in_joints():
         lb.CompoundJoint([lb.Revolute("z", stiffness=k), lb.Revolute("x")]),
     ):
         a = lb.Assembly("a").attach("b", lb.RigidBody(1.0, inertia=np.eye(3)), joint)
-        with pytest.raises(ModelError, match="the joint of body 'b' has the symbols k: a Sys"):
+        with pytest.raises(ModelError, match="the joint of body 'b' contains the symbols k: a Sys"):
             a.build()
 
 
@@ -324,7 +324,7 @@ def test_expressions_do_not_hide_wrong_numbers():
         (lambda: two(damping=[k, 1e200]), r"damping must be within 1e\+100, got 1e\+200"),
         (lambda: two(damping=[k] * 3), r"damping must have shape \(2,\), got \(3,\)"),
         (lambda: two(effort_limit=k), "effort_limit must be real numbers"),
-        (lambda: two(limits=(0, k), stop_stiffness=1), "either of them a number or None"),
+        (lambda: two(limits=(0, k), stop_stiffness=1), "each a number or None"),
         (
             lambda: lb.symbolic.simple_joint(np.eye(6, 3), ["a", "b", "c"], stiffness=k),
             "takes no stiffness: its speeds are not the rates of coordinates",

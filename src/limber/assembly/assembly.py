@@ -51,7 +51,7 @@ class Assembly:
     ):
         if not isinstance(name, str):
             raise ArgumentTypeError(
-                f"name must be a string, got {shown(name)}. Gravity goes by keyword: gravity=(0, 0, -9.81)."
+                f"name must be a string, got {shown(name)}. Pass gravity as a keyword: gravity=(0, 0, -9.81)."
             )
         self.name = name
         self.gravity = gravity
@@ -126,7 +126,9 @@ class Assembly:
         if not isinstance(name, str) or not name:
             raise ArgumentTypeError(f"name must be a non-empty string, got {shown(name)}.")
         if name == "world" or name in self._attachments:
-            raise ArgumentValueError(f"name={name!r} is taken: every body needs a name of its own.")
+            raise ArgumentValueError(
+                f"name={name!r} is already taken: every body needs its own name."
+            )
         if not isinstance(body, Body):
             raise ArgumentTypeError(
                 f"body of {name!r} must be a RigidBody, a FlexibleBody or a beam(...), got {shown(body)}."
@@ -148,7 +150,8 @@ class Assembly:
         if at is not None:
             if to == "world":
                 raise ArgumentValueError(
-                    f"at={shown(at)} of {name!r}: the world has no nodes. Leave `at` out and place the joint by offset and rotation."
+                    f"at={shown(at)} of {name!r}: the world has no nodes. Omit `at` and place the joint with offset and "
+                    "rotation."
                 )
             at = _names(self._attachments[to].body, "at", at, to)
         if inboard is not None:
@@ -176,13 +179,14 @@ class Assembly:
         parts = len(joint.joints) if isinstance(joint, CompoundJoint) else 1
         if not all(isinstance(name, str) for name in names) or len(names) not in (0, 1, parts):
             raise ArgumentTypeError(
-                f"joint_name of {body!r} must be a name, or one for each part of a compound joint, got {shown(given)}."
+                f"joint_name of {body!r} must be a name, or one name for each part of a compound joint, got "
+                f"{shown(given)}."
             )
         taken = {name for item in self._attachments.values() for name in item.joint_names}
         for i, name in enumerate(names):
             if name and (name in taken or name in names[:i]):
                 raise ArgumentValueError(
-                    f"joint_name={name!r} of {body!r} is taken: every joint needs a name of its own."
+                    f"joint_name={name!r} of {body!r} is already taken: every joint needs its own name."
                 )
         return names
 
@@ -195,7 +199,8 @@ class Assembly:
         item = self._attachments[name]
         if not isinstance(joint, Joint) or joint.dofs != item.joint.dofs:
             raise ArgumentValueError(
-                f"joint of {name!r} must be a joint of {item.joint.dofs} speeds, as {item.joint!r} is; got {shown(joint)}."
+                f"joint of {name!r} must be a joint with {item.joint.dofs} speeds, like {item.joint!r}; got "
+                f"{shown(joint)}."
             )
         made = copy(self)
         made._attachments = {**self._attachments, name: replace(item, joint=joint)}
@@ -220,12 +225,13 @@ class Assembly:
             )
         if inserted in self._attachments:
             raise ArgumentValueError(
-                f"inserted={shown(inserted)} is a body of {self.name!r} already."
+                f"inserted={shown(inserted)} is already a body of {self.name!r}."
             )
         for closure in self._closures.values():
             if isinstance(closure, Relation) and any(of == name for of, _ in closure.terms):
                 raise ArgumentValueError(
-                    f"name={shown(name)}: the relation {closure.name!r} has a coordinate of its joint, which would be another one."
+                    f"name={shown(name)}: the relation {closure.name!r} uses a coordinate of its joint, which would "
+                    "change its meaning. Insert the body before you relate its joint."
                 )
         made = copy(self)
         made._attachments = {}
@@ -290,8 +296,8 @@ class Assembly:
             for i, joint in enumerate(found):
                 if joint in found[:i]:
                     raise ArgumentValueError(
-                        f"terms of {name!r}: the joint {shown(joint)} is named twice, by its own name as well. Add up its "
-                        "coefficients."
+                        f"terms of {name!r}: the joint {shown(joint)} is named twice, once by its body and once by its own "
+                        "name. Add up its coefficients."
                     )
             terms = dict(zip(found, terms.values()))
         self._closures[name] = relation(name, terms, value, self._joints())
@@ -317,7 +323,8 @@ class Assembly:
         )
         if wheel == motor:
             raise ArgumentValueError(
-                f"driven and driver of {name!r} are the same joint, {shown(driven)}: gear two joints."
+                f"driven and driver of {name!r} are the same joint, {shown(driven)}: a gear connects two different "
+                "joints."
             )
         ratio, offset = number(f"ratio of {name!r}", ratio), number(f"offset of {name!r}", offset)
         return self.relate({wheel: 1.0, motor: -ratio}, offset, name)
@@ -333,8 +340,8 @@ class Assembly:
             )
         if part.number is not None:
             raise ArgumentValueError(
-                f"{argument}={name!r} is one of several joints of the body {part.body!r} of {self.name!r}: name the body for all "
-                "of them."
+                f"{argument}={name!r} is one of several joints of the body {part.body!r} of {self.name!r}: give the "
+                "name of the body to mean all of them."
             )
         return part.body
 
@@ -366,7 +373,7 @@ class Assembly:
             raise ArgumentTypeError(f"name must be a non-empty string, got {shown(name)}.")
         if name in self._closures:
             raise ArgumentValueError(
-                f"name={name!r} is taken: every closure needs a name of its own."
+                f"name={name!r} is already taken: every closure needs its own name."
             )
         return name
 
@@ -385,7 +392,7 @@ class Assembly:
         unknown = free_symbols(self.gravity)
         if unknown:
             raise ModelError(
-                f"gravity of {self.name!r} has the symbols {_listed(unknown)}: {_NUMBERS}"
+                f"gravity of {self.name!r} contains the symbols {_listed(unknown)}: {_NUMBERS}"
             )
         return System(
             self.name,
@@ -425,7 +432,8 @@ def _fidelity(value: str) -> str:
 
 
 _NUMBERS = (
-    "a System needs numbers. Put them in, or derive formulas with lb.symbolic.equations(assembly)."
+    "a System needs numbers. Substitute numbers, or derive equations with "
+    "lb.symbolic.equations(assembly)."
 )
 
 
@@ -437,7 +445,7 @@ def _refuse_symbols(item: Attachment) -> None:
     """Reject an attachment that can only be used in symbolic equations."""
     unknown = free_symbols(item.body, item.offset, item.rotation)
     if unknown:
-        raise ModelError(f"body {item.name!r} has the symbols {_listed(unknown)}: {_NUMBERS}")
+        raise ModelError(f"body {item.name!r} contains the symbols {_listed(unknown)}: {_NUMBERS}")
     if item.joint.symbolic:
         names = _listed(getattr(item.joint, "q", ()))
         raise ModelError(
@@ -447,7 +455,7 @@ def _refuse_symbols(item: Attachment) -> None:
     unknown = free_symbols(item.joint)
     if unknown:
         raise ModelError(
-            f"the joint of body {item.name!r} has the symbols {_listed(unknown)}: {_NUMBERS}"
+            f"the joint of body {item.name!r} contains the symbols {_listed(unknown)}: {_NUMBERS}"
         )
 
 

@@ -139,8 +139,9 @@ def cut_closure(
     b = end("end_b", end_b, offset_b, rotation_b, attachments, name)
     if a.body == b.body:
         raise ArgumentValueError(
-            f"the closure {name!r} has both ends on {a.body!r}: a closure ties two bodies, or a body and the world. What "
-            "ties two nodes of one flexible body belongs into the structure that the body is made of."
+            f"the closure {name!r} has both ends on {a.body!r}: a closure connects two bodies, or a body and the "
+            "world. A connection between two nodes of one flexible body belongs in the structure from which the "
+            "body is made."
         )
     return Closure(name, a, b, joint)
 
@@ -158,24 +159,28 @@ def cut_joint(joint, closure: str) -> Joint:
     independent = independent_speeds(joint)
     if independent == 6:
         raise ArgumentValueError(
-            f"joint of the closure {closure!r} allows all six motions, so it closes nothing: leave the closure out."
+            f"joint of the closure {closure!r} allows all six motions, so it constrains nothing: remove the "
+            "closure."
         )
     if independent < joint.dofs and cut_joint_rows(joint).kind == COMPOUND:
         raise ArgumentValueError(
-            f"joint of the closure {closure!r} has {joint.dofs} speeds, of which only {independent} are independent in any position: "
-            "some of its parts allow what others allow already. Leave out as many as are too many; a rod between two balls, "
-            "for instance, is a ball at one end and two hinges across the rod at the other."
+            f"joint of the closure {closure!r} has {joint.dofs} speeds, of which only {independent} are "
+            "independent in any position: some of its parts allow motions that other parts already allow. Remove "
+            "the redundant ones; a rod between two ball joints, for instance, is a ball at one end and two "
+            "hinges across the rod at the other."
         )
     if joint.physics.options:
         raise ArgumentValueError(
-            f"joint of the closure {closure!r} has {min(joint.physics.options)}: a cut joint has no coordinates of its own, so "
-            "it has no springs, dampers, friction, rotors or limits. Cut the loop at another joint, and attach this one."
+            f"joint of the closure {closure!r} has {min(joint.physics.options)}: a cut joint has no coordinates "
+            "of its own, so it cannot have springs, dampers, friction, rotors or limits. Cut the loop at another "
+            "joint and attach this one."
         )
     if reach_is_left_out(joint):
         warn(
-            f"joint of the closure {closure!r} moves its ends in a plane by parallel hinges. It holds them in that plane, and not within "
-            "the reach of the links between the hinges, which have no mass: nothing tells where these are stretched out. Cut "
-            "the loop at one of the hinges, and attach the links as bodies, if that matters.",
+            f"joint of the closure {closure!r} moves its ends in a plane with parallel hinges. It keeps them in "
+            "that plane but not within reach of the massless links between the hinges: positions where those "
+            "links are stretched out are not detected. If that matters, cut the loop at one of the hinges and "
+            "attach the links as bodies.",
             ModelWarning,
         )
     return joint
@@ -187,7 +192,8 @@ def coordinate(argument: str, given, joints: Mapping[str, Joint]) -> tuple[str, 
     index = integer(i)
     if not isinstance(body, str) or index is None:
         raise ArgumentTypeError(
-            f"{argument}: a joint is the name of its body, or (name, index of the coordinate), got {shown(given)}."
+            f"{argument}: a joint must be the name of its body, or (name, index of the coordinate), got "
+            f"{shown(given)}."
         )
     if body not in joints:
         raise ArgumentValueError(
@@ -202,21 +208,22 @@ def coordinate(argument: str, given, joints: Mapping[str, Joint]) -> tuple[str, 
         )
     if not all(group.has_rates for group in joint.groups):
         raise ArgumentValueError(
-            f"{argument}: the speeds of the joint of {body!r}, {joint!r}, are not the rates of its coordinates, so a "
-            "relation of them is no relation of coordinates. Use joints such as Revolute or Prismatic."
+            f"{argument}: the speeds of the joint of {body!r}, {joint!r}, are not the rates of its coordinates, "
+            "so a relation between the speeds is not one between coordinates. Use joints such as Revolute or "
+            "Prismatic."
         )
     if joint.dofs == 0:
         raise ArgumentValueError(
-            f"{argument}: the joint of {body!r} is fixed and has no coordinate. Give it a joint that moves, or leave it out."
+            f"{argument}: the joint of {body!r} is fixed and has no coordinate. Use a joint that moves, or remove "
+            "it."
         )
     if not isinstance(given, tuple) and joint.dofs != 1:
         raise ArgumentValueError(
-            f"{argument}: the joint of {body!r} has {joint.dofs} coordinates; say which one, as in ({body!r}, 0)."
+            f"{argument}: the joint of {body!r} has {joint.dofs} coordinates; name one of them, as in ({body!r}, "
+            "0)."
         )
     if not 0 <= index < joint.dofs:
-        only = (
-            "only the coordinate 0" if joint.dofs == 1 else f"the coordinates 0 to {joint.dofs - 1}"
-        )
+        only = "only coordinate 0" if joint.dofs == 1 else f"coordinates 0 to {joint.dofs - 1}"
         raise ArgumentValueError(
             f"{argument}: the joint of {body!r} has {only}, so there is no coordinate {index}."
         )
@@ -234,12 +241,14 @@ def relation(name: str, terms, value, joints: Mapping[str, Joint]) -> Relation:
         at = coordinate(f"terms of {name!r}", key, joints)
         if at in found:
             raise ArgumentValueError(
-                f"terms of {name!r}: coordinate {at[1]} of the joint of {at[0]!r} is named twice. Add up its coefficients."
+                f"terms of {name!r}: coordinate {at[1]} of the joint of {at[0]!r} is named twice. Give the sum of its "
+                "coefficients once."
             )
         found[at] = number(f"terms[{key!r}] of {name!r}", coefficient)
     if not any(found.values()):
         raise ArgumentValueError(
-            f"terms of {name!r}: all coefficients are zero, so nothing is related."
+            f"terms of {name!r}: all coefficients are zero, so nothing is related. Give at least one nonzero "
+            "coefficient."
         )
     # Bodies in the order given, their coordinates in order, and nothing that has no effect: as files write them.
     bodies = list(dict.fromkeys(body for body, _ in found))

@@ -69,7 +69,8 @@ def cut_joint_rows(joint: Joint) -> CutJoint:
         return _changing(joint)
     if span.shape[1] == 6:
         raise ModelError(
-            f"the joint {joint!r} of a closure allows all six motions, so it closes nothing: leave the closure out."
+            f"the joint {joint!r} of a closure allows all six motions, so it constrains nothing: remove the "
+            "closure."
         )
     turning = _basis(span[:3])
     sliding = _basis(span[3:] @ _null(span[:3]))

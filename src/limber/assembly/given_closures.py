@@ -32,7 +32,7 @@ def given_closures(
         closure = given_closure(item, attachments, made)
         if closure.name in made:
             raise ArgumentValueError(
-                f"closures: name={closure.name!r} is taken: every closure needs a name of its own."
+                f"closures: name={closure.name!r} is already taken: every closure needs its own name."
             )
         made[closure.name] = closure
     return tuple(made.values())
@@ -56,11 +56,11 @@ def given_closure(
     unknown = [key for key in arguments if key not in known]
     if unknown:
         raise ArgumentTypeError(
-            f"a closure has the argument {shown(unknown[0])}, which is none of {listed(known)}."
+            f"a closure has the unknown argument {shown(unknown[0])}; expected one of {listed(known)}."
         )
     missing = [] if relates else [x for x in ("end_a", "end_b", "joint") if x not in arguments]
     if missing:
-        raise ArgumentTypeError(f"a closure has no {missing[0]}: it must be {WRITTEN}.")
+        raise ArgumentTypeError(f"a closure lacks {missing[0]}: it must be {WRITTEN}.")
     name = arguments.pop("name", None)
     name = _free_name(taken, "relation" if relates else "closure") if name is None else name
     if not isinstance(name, str) or not name:
@@ -87,5 +87,6 @@ def _refuse_unknown(closure: Closure | Relation, attachments: Mapping[str, Attac
     for body in bodies:
         if body != "world" and body not in attachments:
             raise ArgumentValueError(
-                f"the closure {closure.name!r} is of another system: there is no body {body!r}; known: {listed(attachments)}."
+                f"the closure {closure.name!r} belongs to another system: this one has no body {body!r}; its bodies "
+                f"are {listed(attachments)}."
             )

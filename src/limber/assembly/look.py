@@ -21,11 +21,11 @@ def checked_shapes(
             body.node_set.index(f"shapes: node of a {shape.kind}", shape.node, f"body {name!r}")
         if isinstance(shape, Swept) and line_of(body) is None:
             raise ArgumentValueError(
-                f"shapes of {name!r}: a {shape.kind} follows the line of a body, and the points of {name!r} do not lie on one. "
-                "Give a Box, a Cylinder or a Mesh."
+                f"shapes of {name!r}: a {shape.kind} follows the line of a body, but the points of {name!r} do not "
+                "lie on a line. Use a Box, a Cylinder or a Mesh."
             )
         if isinstance(shape, Swept) and shape.node is not None:
             raise ArgumentValueError(
-                f"shapes of {name!r}: node={shape.node!r} of a {shape.kind}: it goes along the whole body. Leave node out."
+                f"shapes of {name!r}: node={shape.node!r} of a {shape.kind}: it runs along the whole body. Omit node."
             )
     return found

@@ -131,8 +131,8 @@ def _closure(closure: Closure | Relation, parameter: Parameter, value: Array) ->
             return Relation(closure.name, closure.terms, float(value))
         if not value.all():
             raise ArgumentValueError(
-                f"{parameter.name} has a zero: a relation without one of its terms is another relation. Relate the other "
-                "joints in a new assembly."
+                f"{parameter.name} contains a zero: a relation without one of its terms is a different relation. "
+                "Relate the remaining joints in a new assembly."
             )
         return Relation(closure.name, dict(zip(closure.terms, value.tolist())), closure.value)
     end = "b" if parameter.quantity == "offset_b" else "a"

@@ -70,7 +70,7 @@ def every(system: System) -> dict[str, Parameter]:
 def find(system: System, name: str) -> Parameter:
     """The parameter `name` of a system."""
     if not isinstance(name, str):
-        raise ArgumentTypeError(f"a parameter is named by a string, got {name!r}.")
+        raise ArgumentTypeError(f"the name of a parameter must be a string, got {name!r}.")
     if name == "gravity":
         known = Quantity(np.array(system.gravity), ", world axes, m/s^2")
         return Parameter(name, known.value, f"gravity{known.meaning}", (3,), None, None, name)
@@ -131,16 +131,16 @@ def _advice(joint: Joint, quantity: str, known: Mapping[str, Quantity]) -> str:
     if option == "limits":
         return " The limits of a joint are joint_lower and joint_upper."
     if option in ("lower", "upper", "stop_stiffness"):
-        return f" A joint has {own} if it was made with such limits."
+        return f" A joint has {own} only if it was created with that limit."
     if option in OF_JOINT:
         if option in OF_COORDINATES and not any(joint.has_coordinate):
             return f" {type(joint).__name__} takes no {option}."
-        return f" A joint has {own} if it was made with {option_of(option)}, be it zero."
+        return f" A joint has {own} only if it was created with {option_of(option)}, which may be zero."
     if option in OPTIONS:
-        return f" {option} of a joint is a number in the code and no parameter: generate code for every value of it."
+        return f" {option} of a joint is a constant in the code, not a parameter: generate code for each value of it."
     return suggestion(quantity, known) or (
-        " Beams have the stiffnesses of which they have modes. A joint has parameters, such as joint_damping, for the "
-        "options that it was made with, be they zero."
+        " A beam has the stiffnesses for which it has modes. A joint has parameters, such as joint_damping, "
+        "for the options it was created with, which may be zero."
     )
 
 

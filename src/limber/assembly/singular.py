@@ -35,21 +35,21 @@ def refuse_singular(system: System) -> None:
             break
     else:
         raise ModelError(
-            f"body {verdict.body!r}: {verdict.freedom} moves no mass, alone or together with freedoms outboard of it, "
-            "so its acceleration is undefined (the articulated inertia is singular). Give "
-            f"{verdict.body!r} or a body outboard of it mass and inertia in that direction (a beam turns about its own "
-            "axis without inertia unless it has a polar_inertia), give its joint an armature if a drive turns or moves "
-            "there, or fix that freedom. A compound joint whose axes "
-            "are not independent shows the same, and so do massless bodies in a row with more freedoms than the "
-            "body that they carry. Files of robots with massless links at their ends are read with lenient=True, which gives "
-            "their joints an armature."
+            f"body {verdict.body!r}: {verdict.freedom} moves no mass, alone or together with degrees of freedom "
+            "outboard of it, so its acceleration is undefined (the articulated inertia is singular). Give "
+            f"{verdict.body!r} or a body outboard of it mass and inertia in that direction (a beam has no inertia "
+            "about its own axis unless it has a polar_inertia), give its joint an armature if a drive acts "
+            "there, or lock that degree of freedom. Other possible causes are a compound joint whose axes are "
+            "not independent, and massless bodies in series with more degrees of freedom than the body that they "
+            "carry. Read robot files with massless links at their ends with lenient=True, which gives their "
+            "joints an armature."
         )
     if verdict.loss > HALF:
         warn(
-            f"system {system.name!r}, body {verdict.body!r}: {verdict.freedom} moves next to no mass, alone or together "
-            f"with freedoms outboard of it: forward dynamics loses about {np.log10(verdict.loss):.0f} of 16 digits by "
-            f"it. Give {verdict.body!r} or a body outboard of it more mass and inertia in that direction, or its joint an "
-            "armature, or fix that freedom.",
+            f"system {system.name!r}, body {verdict.body!r}: {verdict.freedom} moves almost no mass, alone or "
+            "together with degrees of freedom outboard of it: forward dynamics loses about "
+            f"{np.log10(verdict.loss):.0f} of 16 digits. Give {verdict.body!r} or a body outboard of it more mass "
+            "and inertia in that direction, give its joint an armature, or lock that degree of freedom.",
             ModelWarning,
         )
 

@@ -260,7 +260,8 @@ class System(Frozen):
             part = self._parts.get(body)
             if part is not None:
                 raise ArgumentValueError(
-                    f"{argument}={body!r} is a joint of the system {self.name!r}: name its body, {part.body!r}."
+                    f"{argument}={body!r} is a joint of the system {self.name!r}: give the name of its body, "
+                    f"{part.body!r}."
                 )
             known = ", ".join(map(repr, list(self.layout)[:12]))
             more = ", ..." if len(self.layout) > 12 else ""
@@ -279,7 +280,7 @@ class System(Frozen):
         if part.number is not None:
             raise ArgumentValueError(
                 f"{argument}={name!r} is one of several joints of the body {part.body!r} in the system {self.name!r}: "
-                "name the body for all of them."
+                "give the name of the body to mean all of them."
             )
         return part.body
 
@@ -304,7 +305,8 @@ class System(Frozen):
             body = self.body_of(name, f"{argument}: body")
             if body in found:
                 raise ArgumentValueError(
-                    f"{argument} has the joint of body {body!r} twice, by the name of the body and by its own: keep one."
+                    f"{argument} contains the joint of body {body!r} twice, once by the name of the body and once by its "
+                    "own: keep one of them."
                 )
             found[body] = value
         return found

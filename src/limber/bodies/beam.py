@@ -253,21 +253,22 @@ def check_modes(modes) -> dict[str, int]:
     for kind, count in modes.items():
         if kind not in kinds:
             raise ArgumentValueError(
-                f"modes has the unknown key {kind!r}; it may have {', '.join(kinds)}."
+                f"modes has the unknown key {kind!r}; expected {', '.join(kinds)}."
             )
         number_of = whole(f"modes[{kind!r}]", count, 0)
         if number_of > MOST_MODES:
             raise ArgumentValueError(
-                f"modes[{kind!r}] must be {MOST_MODES} at most, got {number_of}: a few modes describe a beam; the shapes "
-                "of more are too short for beam theory, and for memory."
+                f"modes[{kind!r}] must be {MOST_MODES} at most, got {number_of}: a few modes describe a beam; higher "
+                "mode shapes are too short for beam theory and need too much memory."
             )
         counts |= dict.fromkeys("yz", number_of) if kind == "bending" else {kind: number_of}
     if "bending" in modes and {"y", "z"} & set(modes):
         raise ArgumentValueError(
-            f"modes has 'bending', which is for both planes, beside 'y' or 'z': {modes}. Give 'y' and 'z' alone."
+            f"modes has 'bending', which means both planes, together with 'y' or 'z': {modes}. Give only 'y' and "
+            "'z'."
         )
     if sum(counts.values()) == 0:
-        raise ArgumentValueError("modes asks for no mode at all; use a RigidBody instead.")
+        raise ArgumentValueError("modes requests no modes; use a RigidBody instead.")
     return counts
 
 
@@ -278,7 +279,7 @@ def _along(length: float, section, given: dict, counts: dict[str, int]) -> Along
     for name, value in given.items():
         if value is not None:
             raise ArgumentTypeError(
-                f"{name} and section are both given: the section has it. Leave {name} out, or the section."
+                f"{name} and section are both given, but the section already defines {name}. Give only one of them."
             )
     return from_section(length, section)
 
@@ -332,9 +333,11 @@ def _damping(damping, omega: Array) -> tuple[Damping, Array]:
     """The damping in the form of the recipe, and the damping matrix."""
     m = omega.size
     if _in_rows(damping):
-        D = array("damping", damping, (m, m), "One damping ratio, one per mode, or their matrix.")
+        D = array(
+            "damping", damping, (m, m), "Give one damping ratio, one per mode, or a damping matrix."
+        )
         return damping_matrix(D), D
-    ratios = repeated("damping", damping, m, "One damping ratio, or one per mode.")
+    ratios = repeated("damping", damping, m, "Give one damping ratio, or one per mode.")
     if ratios.min() < 0.0:
         raise ArgumentValueError(f"damping ratios must not be negative, got {shown(damping)}.")
     return tuple(ratios.tolist()), np.diag(2.0 * ratios * omega)

@@ -83,8 +83,8 @@ def from_section(length: float, section: Section | tuple[Section, Section]) -> A
     for end in ends:
         if end.EIyz or any(end.shear_centre):
             raise ArgumentValueError(
-                "section couples bending in the two planes or bending and torsion (EIyz, shear_centre): the modes of such a "
-                "beam are neither of y, z nor of torsion. Use lb.structures.frame."
+                "section couples bending in the two planes or bending and torsion (EIyz, shear_centre): the modes of "
+                "such a beam are not pure bending in y or z or pure torsion. Use lb.structures.frame."
             )
 
     @cache
@@ -120,7 +120,8 @@ def from_numbers(
     """The constants of a uniform beam; what the modes need must be there."""
     if mass is None:
         raise ArgumentTypeError(
-            "mass must be real numbers of shape () (one number), got None: give the mass of the whole beam, or its section."
+            "mass must be real numbers of shape () (a single number), got None: give the mass of the whole beam, "
+            "or its section."
         )
     mass = number("mass", mass, above=0.0)
     bending = max(counts["y"], counts["z"])
@@ -130,7 +131,9 @@ def from_numbers(
     GAy, GAz = _pair("GA", GA)
     rotary = (0.0, 0.0)
     if rotary_inertia is not None:
-        pair = repeated("rotary_inertia", rotary_inertia, 2, "One number, or (about y, about z).")
+        pair = repeated(
+            "rotary_inertia", rotary_inertia, 2, "Give one number, or (about y, about z)."
+        )
         rotary = (
             number("rotary_inertia", pair[0], minimum=0.0),
             number("rotary_inertia", pair[1], minimum=0.0),
@@ -153,7 +156,7 @@ def check_range(length: float, along: AlongBeam, load: Array) -> None:
             if value and not 1.0 / LARGEST <= value <= LARGEST:
                 raise ArgumentValueError(
                     f"{name} = {value:g} is out of range: beams are computed for values from {1.0 / LARGEST:g} to "
-                    f"{LARGEST:g} (frequencies overflow otherwise). Are the units SI?"
+                    f"{LARGEST:g} (frequencies would overflow otherwise). Check that the units are SI."
                 )
 
 
@@ -161,7 +164,7 @@ def _stiffness(name: str, value: float | None, kind: str, count: int) -> float:
     if value is None:
         if count:
             raise ArgumentValueError(
-                f"{name} is missing: modes asks for {count} of {kind}. Give it, or ask for none."
+                f"{name} is missing, but modes requests {count} of {kind}. Give {name}, or request no such modes."
             )
         return 0.0
     return number(name, value, above=0.0)
@@ -171,7 +174,7 @@ def _pair(name: str, value, kind: str = "", count: int = 0) -> tuple[float, floa
     if value is None:
         return (_stiffness(name, None, kind, count),) * 2
     letters = "(EIy, EIz)" if name == "EI" else "(GAy, GAz)"
-    pair = repeated(name, value, 2, f"One number or {letters}.")
+    pair = repeated(name, value, 2, f"Give one number or {letters}.")
     return number(name, pair[0], above=0.0), number(name, pair[1], above=0.0)
 
 
@@ -181,8 +184,8 @@ def _polar_inertia(given, mass, EIy, EIz, EA, rotary, torsion: int) -> float:
         polar = number("polar_inertia", given, **bound)
         if any(rotary) and not abs(rotary[0] - rotary[1]) <= polar * (1.0 + 1e-9):
             raise ArgumentValueError(
-                f"polar_inertia = {polar:g} is smaller than the difference of rotary_inertia = {rotary}: no section has "
-                "that. It is their sum for any flat section."
+                f"polar_inertia = {polar:g} is smaller than the difference of rotary_inertia = {rotary}: no section "
+                "has such values. For any flat section it is their sum."
             )
         return polar
     if any(rotary):

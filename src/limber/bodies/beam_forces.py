@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import ArrayLike
 from limber.bodies.base import Body
 from limber.bodies.beam import shapes_of
 from limber.bodies.beam_constants import AlongBeam
+from limber.bodies.beam_parts import load_factors
 from limber.bodies.flexible import FlexibleBody
 from limber.bodies.recipe import BeamRecipe
 from limber.bodies.section import check_sections
@@ -60,8 +62,9 @@ def section_forces_of(body: Body, at: Any, owner: str) -> SectionForces:
     recovery = body.recovered()
     if recovery is None or recovery.forces is None:
         raise ArgumentTypeError(
-            f"{owner} has no section forces: beams of lb.beam and bodies reduced from frames have them, got {shown(body)}. "
-            "Strain gauges of other bodies are given as strain=... of FlexibleBody.from_nodes or Structure.reduce."
+            f"{owner} has no section forces: only beams made by lb.beam and bodies reduced from frames have them, "
+            f"got {shown(body)}. For other bodies, define strain gauges with strain=... in "
+            "FlexibleBody.from_nodes or Structure.reduce."
         )
     return in_frame(recovery, at, owner)
 
@@ -73,7 +76,7 @@ def compliances(along: AlongBeam, x: Array) -> Array:
 
 
 def _forces(recipe: BeamRecipe, at: Array, names: Sequence[str]) -> SectionForces:
-    along, shapes = shapes_of(recipe)
+    along, shapes = shapes_of(replace(recipe, factors=()))
     forces, strains = np.zeros((2, at.size, 6, len(shapes)))
     for r, shape in enumerate(shapes):
         strain = shape.strain(at)
@@ -87,16 +90,16 @@ def _forces(recipe: BeamRecipe, at: Array, names: Sequence[str]) -> SectionForce
             strains[:, turn, r] = sign * strain
             forces[:, turn, r] = sign * along(EI, at) * strain
             strains[:, shear, r] = shape.slope(at) - shape.turn(at)
-            forces[:, shear, r] = recipe.force_factors()[shear] * shape.shear_force(at)
+            forces[:, shear, r] = shape.shear_force(at)
     absent = np.ones((at.size, 6), dtype=bool)
     for kind, count in recipe.modes:
         if count:
             absent[:, COMPONENTS_OF[kind]] = False
     surface, constants = _sections(recipe.section, at / recipe.length)
-    if recipe.factors:
-        stiffer = recipe.force_factors()
-        constants[:, 0] *= stiffer[0] if (stiffer == stiffer[0]).all() else np.nan
-    return SectionForces(forces, strains, surface, constants, absent, tuple(names))
+    nominal = SectionForces(forces, strains, surface, constants, absent, tuple(names))
+    if not recipe.factors:
+        return nominal
+    return nominal.scaled(recipe.force_factors(), load_factors(recipe))
 
 
 def _sections(section, parts: Array) -> tuple[Array, Array]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import numpy as np
@@ -46,3 +46,15 @@ def beam_parts(recipe: BeamRecipe) -> Mapping[str, Part]:
             found[shear] = Part(getattr(along.root, shear), whole - part)
         found[strain] = Part(getattr(along.root, strain), part)
     return MappingProxyType(found)
+
+
+def load_factors(recipe: BeamRecipe) -> Array:
+    """(m, m): nominal^-1 K, by which a beam whose stiffnesses were multiplied by factors takes loads on its modes.
+
+    A beam that is held at one end is statically determinate: the modal loads K eta determine its section forces,
+    whatever its stiffness is.  So those at eta are the ones of the nominal beam at nominal^-1 K eta.
+    """
+    parts, known = beam_parts(replace(recipe, factors=())), dict(recipe.factors)
+    nominal: Array = np.sum([part.stiffness for part in parts.values()], axis=0)
+    changed: Array = np.sum([known.get(name, 1.0) * part.stiffness for name, part in parts.items()], axis=0)  # fmt: skip
+    return known.get("stiffness", 1.0) * np.array(np.linalg.solve(nominal, changed), dtype=float)

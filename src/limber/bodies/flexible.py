@@ -105,7 +105,7 @@ class FlexibleBody(Body):
     ):
         if not isinstance(carrier, MassPoints | ModalIntegrals) or not isinstance(nodes, Nodes):
             raise ArgumentTypeError(
-                "carrier and nodes are not for users to make: use FlexibleBody.from_nodes(...) or beam(...)."
+                "FlexibleBody cannot be constructed directly: use FlexibleBody.from_nodes(...) or beam(...)."
             )
         self.carrier = carrier
         self.nodes = nodes
@@ -163,7 +163,7 @@ class FlexibleBody(Body):
         Clamped modes vanish at the origin of the body frame.  For modes that do not, attach the body with `inboard=`
         the node that carries the joint.  Any of the numbers may be SymPy expressions, for `lb.symbolic.equations`.
         """
-        mass = array("mass", mass, ("n",), "One mass per node.", True)
+        mass = array("mass", mass, ("n",), "Give one mass per node.", True)
         n = mass.size
         if n == 0:
             raise ArgumentValueError("mass is empty: a flexible body needs at least one node.")
@@ -177,22 +177,25 @@ class FlexibleBody(Body):
         if not symbolic and mass.sum() == 0.0:
             raise ArgumentValueError("mass is zero at every node: a flexible body needs mass.")
         position = array("position", position, (n, 3), f"mass has {n} nodes.", True)
-        translation = array("translation", translation, (n, 3, "m"), "One shape per mode.", True)
+        translation = array(
+            "translation", translation, (n, 3, "m"), "Give one shape per mode.", True
+        )
         m = translation.shape[2]
         rotation = np.zeros((n, 3, m)) if rotation is None else rotation
         rotation = array("rotation", rotation, (n, 3, m), f"translation has {m} modes.", True)
         com = np.zeros((n, 3)) if com is None else com
-        com = array("com", com, (n, 3), "Node to mass centre.", True)
+        com = array("com", com, (n, 3), "The offset from each node to its mass centre.", True)
         square = np.einsum("ni,ni->n", com, com)[:, None, None] * np.eye(3)
         offset = mass[:, None, None] * (square - com[:, :, None] * com[:, None, :])
         inertia = offset if inertia is None else inertia
-        inertia = inertias("inertia", inertia, (n,), "About the node, body axes.")
+        inertia = inertias("inertia", inertia, (n,), "Inertias are about the node, in body axes.")
         for j in range(n):
             distributable(
                 f"inertia[{j}] of node {named[j]!r}, referred to its mass centre,",
                 inertia[j] - offset[j],
                 mass[j],
-                "no mass has such an inertia. Inertias are about the node, not about the mass centre.",
+                "no mass distribution has such an inertia. Inertias must be about the node, not about the mass "
+                "centre.",
                 scale=0.0 if inertia.dtype == object else np.abs(inertia[j]).max(),
             )
         if stiffness is None:
@@ -461,8 +464,9 @@ def second_shapes(second: ArrayLike | None, n: int, m: int) -> Array | None:
     if unequal.any():
         j, i, r, s = np.argwhere(unequal)[0].tolist()
         raise ArgumentValueError(
-            f"second[{j}, {i}] is not symmetric in the modes: entry ({r}, {s}) is {shown_number(second[j, i, r, s])} and entry "
-            f"({s}, {r}) is {shown_number(second[j, i, s, r])}. The displacement 1/2 eta^T second eta has a symmetric matrix."
+            f"second[{j}, {i}] is not symmetric in the modes: entry ({r}, {s}) is "
+            f"{shown_number(second[j, i, r, s])} and entry ({s}, {r}) is {shown_number(second[j, i, s, r])}. The "
+            "displacement is 1/2 eta^T second eta, so the matrix must be symmetric."
         )
     if not np.any(second):
         return None
@@ -471,7 +475,7 @@ def second_shapes(second: ArrayLike | None, n: int, m: int) -> Array | None:
 
 def modal_matrices(stiffness: ArrayLike, damping: ArrayLike | None, m: int) -> tuple[Array, Array]:
     """Stiffness and damping of m modes, checked."""
-    hint = f"There are {m} modes; np.diag(...) makes a matrix of one number per mode."
+    hint = f"There are {m} modes; np.diag(...) makes the matrix from one number per mode."
     stiffness = array("stiffness", stiffness, (m, m), hint, True)
     stiffness = semidefinite("stiffness", stiffness, "a negative stiffness has no equilibrium.")
     damping = np.zeros((m, m)) if damping is None else damping

@@ -46,8 +46,8 @@ class Nodes(Shaped):
             )
         if str(i) in self.names and self.names.index(str(i)) != i:
             raise ArgumentValueError(
-                f"{argument}={shown(i)} is ambiguous: {owner} has a node of the name {str(i)!r}, which is not its node number "
-                f"{shown(i)}, counted from 0. Give the name in quotes, {str(i)!r}, or the number of that node, "
+                f"{argument}={shown(i)} is ambiguous: {owner} has a node named {str(i)!r}, which is not node number "
+                f"{shown(i)} (counting from 0). Give the name as a string, {str(i)!r}, or the number of that node, "
                 f"{self.names.index(str(i))}."
             )
         if not 0 <= i < n:

@@ -58,9 +58,9 @@ class BeamRecipe:
         )
 
     def force_factors(self) -> Array:
-        """(6,): the factors of the section forces of a mode: N, Vy, Vz, Mx, My, Mz.
+        """(6,): the factors of the stiffnesses against N, Vy, Vz, Mx, My, Mz.
 
-        Shear forces are those of the shear strains or, in a beam without these, follow from the moments.
+        A beam without shear strains has those of bending in place of the factors for shear.
         """
         GA = self.GA if self.section is None else check_sections("section", self.section)[0].kGA
         shear = ("GAy", "GAz") if GA else ("EIz", "EIy")

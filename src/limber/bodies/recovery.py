@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from limber.bodies.beam_parts import load_factors
 from limber.bodies.recipe import BeamRecipe
 from limber.bodies.section_forces import SectionForces
 from limber.checks import Array, array, shown
@@ -60,11 +61,12 @@ class Recovery:
         if self.forces is None:
             return self
         if self.beam is None:
-            return replace(
-                self, forces=self.forces.scaled(np.full(6, dict(factors).get("stiffness", 1.0)))
-            )
+            whole = dict(factors).get("stiffness", 1.0)
+            loads = whole * np.eye(self.forces.forces.shape[-1])
+            return replace(self, forces=self.forces.scaled(np.full(6, whole), loads))
         beam = replace(self.beam, factors=factors)
-        return replace(self, beam=beam, forces=self.forces.scaled(beam.force_factors()))
+        forces = self.forces.scaled(beam.force_factors(), load_factors(beam))
+        return replace(self, beam=beam, forces=forces)
 
     @property
     def stations(self) -> tuple[str, ...]:
@@ -76,7 +78,7 @@ def gauge_shapes(strain: Any, columns: int, what: str) -> tuple[tuple[str, ...],
     """Names and shapes (g, columns) of gauges, from a dict or an array; `what` says what the columns are."""
     if strain is None:
         return (), None
-    hint = f"One number for each of the {columns} {what}."
+    hint = f"Give one number for each of the {columns} {what}."
     if not isinstance(strain, Mapping):
         table = array("strain", strain, ("g", columns), hint)
         return tuple(map(str, range(len(table)))), table

@@ -31,7 +31,7 @@ from limber.errors import ArgumentTypeError, ArgumentValueError
 
 #: The value of `check_inertia` that accepts negative principal moments.
 INDEFINITE: Final = "indefinite"
-WHY = "no distribution of mass has such an inertia. Is it about the centre of mass?"
+WHY = "no mass distribution has such an inertia. Check that it is about the centre of mass."
 
 
 class RigidBody(Body):
@@ -162,7 +162,7 @@ class RigidBody(Body):
         for name in given:
             if name not in own:
                 raise ArgumentValueError(
-                    f"{name} is no parameter of a rigid body; it has {', '.join(own)}.{suggestion(name, own)}"
+                    f"{name} is not a parameter of a rigid body, which has {', '.join(own)}.{suggestion(name, own)}"
                 )
         return RigidBody(**(own | dict(given)), nodes=self.nodes, check_inertia=self.check_inertia)
 

@@ -48,7 +48,7 @@ class Material:
             put(self, "nu", number("nu", self.nu))  # type: ignore[arg-type]
             if not -1.0 < self.nu <= 0.5:  # type: ignore[operator]
                 raise ArgumentValueError(
-                    f"nu must be above -1 and at most 0.5, got {self.nu:g}: no isotropic material has it."
+                    f"nu must be above -1 and at most 0.5, got {self.nu:g}: no isotropic material has such a value."
                 )
 
     @property
@@ -141,16 +141,17 @@ class Section:
         centre = array("shear_centre", self.shear_centre, (2,), "(y, z) in the section.")
         put(self, "shear_centre", tuple(centre.tolist()))
         points = np.zeros((0, 2)) if len(self.surface) == 0 else self.surface
-        surface = array("surface", points, ("n", 2), "Points (y, z) on the surface.")
+        surface = array("surface", points, ("n", 2), "Give points (y, z) on the surface.")
         put(self, "surface", tuple(map(tuple, surface.tolist())))
         if self.E is not None:
             put(self, "E", number("E", self.E, above=0.0))
         if self.shear_stress is not None:
-            hint = "By unit torsion, and by unit shear forces along y and z."
+            hint = "Give the stresses due to unit torsion and to unit shear forces along y and z."
             stresses = array("shear_stress", self.shear_stress, (3,), hint)
             if stresses.min() < 0.0:
                 raise ArgumentValueError(
-                    f"shear_stress must not be negative, got {shown(self.shear_stress)}: it is the largest of a unit load."
+                    f"shear_stress must not be negative, got {shown(self.shear_stress)}: it is the largest stress under a "
+                    "unit load."
                 )
             put(self, "shear_stress", tuple(stresses.tolist()))
 
@@ -169,8 +170,8 @@ class Section:
         wall = number("wall", wall, above=0.0)
         if wall > radius:
             raise ArgumentValueError(
-                f"wall = {wall:g} is thicker than the outer radius {radius:g}: there is no such tube. Is radius a diameter, "
-                "or wall an inner radius?"
+                f"wall = {wall:g} is thicker than the outer radius {radius:g}: no such tube exists. Check that radius "
+                "is not a diameter and wall not an inner radius."
             )
         return cls._of("tube", (radius, wall), material)
 
@@ -286,8 +287,8 @@ class Section:
             return Section._of(a.kind, sizes, a.material, a.slender)
         if (self.kGA is None) != (other.kGA is None):
             raise ArgumentValueError(
-                "a member cannot taper from a section with shear deformation to one without. Use section.slender() for "
-                "both ends, or give kGA of both."
+                "a member cannot taper from a section with shear deformation to one without. Use section.slender() "
+                "at both ends, or give kGA for both."
             )
         apart = ("kGA", "surface", "E", "shear_stress", "form")
         names = [x.name for x in fields(self) if x.name not in apart]
@@ -304,7 +305,7 @@ class Section:
 
 def _pair(name: str, value: Any, expected: str, **bound: float) -> Pair:
     """One positive number twice, or two."""
-    pair = repeated(name, value, 2, f"One number or {expected}.")
+    pair = repeated(name, value, 2, f"Give one number or {expected}.")
     return number(name, pair[0], **bound), number(name, pair[1], **bound)
 
 

@@ -81,16 +81,16 @@ class SectionForces:
             self.names,
         )
 
-    def scaled(self, factors: Array) -> SectionForces:
-        """Return the forces of a body whose stiffnesses are multiplied by factors (6,), one per component.
+    def scaled(self, factors: Array, loads: Array) -> SectionForces:
+        """Return the forces per mode of a body whose stiffnesses are multiplied by factors (6,), one per component.
 
-        The strains are unchanged.  The modulus of elasticity is known if the factors are all equal.
+        `loads` (m, m) are the modal coordinates of the unchanged body that the same forces deform.  The modulus of
+        elasticity is known if the factors are all equal.
         """
         constants = np.array(self.constants)
         constants[..., 0] *= factors[0] if (factors == factors[0]).all() else np.nan
-        columns = self.forces.ndim - self._at - 1
-        forces = self.forces * factors.reshape(6, *(1,) * columns)
-        return replace(self, forces=forces, constants=constants)
+        strains = (self.strains @ loads) / factors[:, None]
+        return replace(self, forces=self.forces @ loads, strains=strains, constants=constants)
 
     def with_absent(self, forces: Array, strains: Array) -> SectionForces:
         """Return the same with other numbers for the components that no mode has."""
@@ -176,8 +176,9 @@ class SectionForces:
         largest = self.constants[..., 1:]
         if np.isnan(largest).all():
             raise ArgumentValueError(
-                "shear stress and von Mises stress need sections made from a form, as by lb.Section.tube or lb.Section.box, "
-                "or lb.Section(..., shear_stress=...): these sections are known by their stiffness alone."
+                "shear stress and von Mises stress need sections made from a shape, as with lb.Section.tube or "
+                "lb.Section.box, or with lb.Section(..., shear_stress=...): only the stiffnesses of these sections "
+                "are known."
             )
         loads = (self.torsion, self.shear_y, self.shear_z)
         return sum(self._of_stations(largest[..., i]) * np.abs(x) for i, x in enumerate(loads))
@@ -202,16 +203,16 @@ class SectionForces:
         E = self.constants[..., 0]
         if np.isnan(E).all():
             raise ArgumentValueError(
-                "stress needs Young's modulus: make the sections from a form and a material, as by lb.Section.tube, or give "
-                "lb.Section(..., E=...). These sections are known by their stiffness (EI, GJ, EA) alone; strains and forces "
-                "are there."
+                "stress needs Young's modulus: make the sections from a shape and a material, as with "
+                "lb.Section.tube, or give lb.Section(..., E=...). Only the stiffnesses (EI, GJ, EA) of these "
+                "sections are known; strains and forces are available."
             )
         return E
 
     def _need_surface(self, what: str) -> None:
         if not self.surface.shape[-2]:
             raise ArgumentValueError(
-                f"{what} needs points of the surface: make the sections from a form, as by lb.Section.tube, give "
+                f"{what} needs points on the surface: make the sections from a shape, as with lb.Section.tube, give "
                 "lb.Section(..., surface=[(y, z), ...]), or ask for stress_at(y, z)."
             )
 

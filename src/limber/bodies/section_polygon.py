@@ -38,7 +38,7 @@ def polygon_section(
             "pip install limber-dynamics[sections]."
         ) from error
 
-    corners = array("points", points, ("n", 2), "Corners (y, z) of the polygon, in order.")
+    corners = array("points", points, ("n", 2), "Give the corners (y, z) of the polygon in order.")
     inner = [array(f"holes[{i}]", hole, ("n", 2)) for i, hole in enumerate(holes)]
     for name, ring in [("points", corners), *((f"holes[{i}]", x) for i, x in enumerate(inner))]:
         if len(ring) < 3:
@@ -46,8 +46,8 @@ def polygon_section(
     outline = Polygon(corners, inner)
     if not outline.is_valid or outline.area == 0.0:
         raise ArgumentValueError(
-            "points and holes must make a polygon whose edges do not cross and whose holes lie inside of it. Give the "
-            "corners in the order in which they follow along the edge."
+            "points and holes must make a polygon whose edges do not cross and whose holes lie inside it. Give "
+            "the corners in order along the edge."
         )
     area = outline.area / TRIANGLES if mesh is None else number("mesh", mesh, above=0.0)
     # the mesher works at unit size

@@ -132,10 +132,10 @@ def _unknown(recovery: Recovery, which: Any, owner: str) -> str:
     nodes = tuple(dict.fromkeys(recovery.nodes))
     a, b = recovery.members[0].ends
     return (
-        f"at={shown(which)} is not a station of {owner}. Ask for a member: {_listed(names)}; for a node: {_listed(nodes)}; for "
-        f"an end of a member, {f'{a}:{b}'!r} for that of {names[0]!r} at {a!r}; or for a place along one, "
-        f"({names[0]!r}, distance in m). The body lists all in .members and .stations."
-        f"{_suggested(which, (*names, *nodes, *stations))}"
+        f"at={shown(which)} is not a station of {owner}. Give a member: {_listed(names)}; a node: "
+        f"{_listed(nodes)}; an end of a member, such as {f'{a}:{b}'!r} for the end of {names[0]!r} at {a!r}; "
+        f"or a point along a member, ({names[0]!r}, distance in m). The body lists all in .members and "
+        f".stations.{_suggested(which, (*names, *nodes, *stations))}"
     )
 
 

@@ -133,7 +133,8 @@ def varied_by(body: FlexibleBody, given: Mapping[str, Any]) -> Variation:
     both = excluded(given)
     if both is not None:
         raise ArgumentValueError(
-            f"{both[0]} and {both[1]} are both given, and the first tells it all: leave one of them out."
+            f"{both[0]} and {both[1]} are both given, but the first already defines everything: remove one of "
+            "them."
         )
     factors = dict(old.factors)
     stiffness, damping, ratios = old.stiffness, old.damping, old.ratios
@@ -172,7 +173,7 @@ def _mirrored(flat: np.ndarray, modes: int) -> np.ndarray:
 def _unknown(body: FlexibleBody, name: str) -> str:
     """The message about a parameter that a body does not have."""
     names = quantities(body)
-    return f"{name} is no parameter of it; it has {', '.join(names)}.{suggestion(name, names)}"
+    return f"{name} is not one of its parameters, which are {', '.join(names)}.{suggestion(name, names)}"
 
 
 def stiffness_parameters(nominal: FlexibleBody) -> dict[str, dict[str, float]]:
@@ -250,10 +251,12 @@ def checked(body: FlexibleBody, given: Mapping[str, Any]) -> dict[str, Any]:
         if name in ("stiffness", "damping"):
             found[name] = array(name, value, (body.modes, body.modes))
         elif name == "damping_ratio":
-            found[name] = repeated(name, value, body.modes, "One damping ratio, or one per mode.")
+            found[name] = repeated(
+                name, value, body.modes, "Give one damping ratio, or one per mode."
+            )
         elif name in PAIRS:
             there = body.nominal.stiffness_parameters.get(name, {})
-            found[name] = repeated(name, value, max(len(there), 1), f"One number, or {', '.join(there)}.")  # fmt: skip
+            found[name] = repeated(name, value, max(len(there), 1), f"Give one number, or {', '.join(there)}.")  # fmt: skip
         else:
             found[name] = number(name, value)
         smallest = None if name in ("stiffness", "damping") else np.min(found[name])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -129,10 +129,16 @@ class SimulationRuns:
             return results[case]
         raise SimulationError(f"case {case} failed: {rows[0].message}")
 
-    def _parameters(self, case: int) -> dict[str, Any]:
-        return {
-            t.name: t.value(self.values[t.variable][case]) for t in self.targets if t.keys is None
-        }
+    def _parameters(self, case: int, system: System) -> dict[str, Any]:
+        """The parameters of a case; factors scale the values of its system, which entries may have changed."""
+        known = system.parameters
+        found = {}
+        for t in self.targets:
+            if t.keys is None:
+                here = t.nominal is not None and t.name in known
+                own = replace(t, nominal=known[t.name].value) if here else t
+                found[t.name] = own.value(self.values[t.variable][case])
+        return found
 
     def entries(self, case: int) -> Changes:
         """The entries of the file that differ in a case."""
@@ -152,7 +158,7 @@ class SimulationRuns:
         settings = dict(settings)
         if isinstance(settings.get("torque"), Loop):
             settings["torque"] = settings["torque"].with_seed(self.seeds[case])
-        parameters = self._parameters(case)
+        parameters = self._parameters(case, system)
         if parameters:
             settings["parameters"] = parameters
         result = simulate(system, duration, engine=self.engine, progress=False, **settings)
@@ -207,7 +213,7 @@ class SimulationRuns:
         settings = {k: x for k, x in base.settings.items() if k not in ("q0", "v0", "torque")}
         q0, v0, torques = zip(*starts.values())
         shared = all(x is torques[0] for x in torques)
-        given = [self._parameters(case) for case in starts]
+        given = [self._parameters(case, base.system) for case in starts]
         parameters = {name: np.array([x[name] for x in given], dtype=float) for name in given[0]}
         try:
             batch: Any = simulate(

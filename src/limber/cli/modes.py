@@ -176,7 +176,7 @@ def _configuration(subject: Subject, equilibrium: bool) -> str:
     if subject.scenario is not None:
         where = "the initial configuration of the scenario"
     elif subject.system.closures:
-        where = "the configuration that meets the closures, found from the neutral one"
+        where = "the configuration that satisfies the closures, found from the neutral one"
     return f"the equilibrium found from {where}" if equilibrium else where
 
 

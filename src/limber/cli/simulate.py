@@ -173,7 +173,7 @@ def run_case(
     """The result, and the error of a simulation that failed with what there is up to then."""
     if off := apart(case.system, case.q0):
         raise FileError(
-            f"{file}: the start does not meet the closures of {case.system.name!r}: {off}. Give a scenario "
+            f"{file}: the start does not satisfy the closures of {case.system.name!r}: {off}. Give a scenario "
             "`initial: {assemble: true}`, which takes initial.q, or the neutral configuration, for a guess.",
             str(file),
         )

@@ -276,7 +276,7 @@ def is_all(rows: str | ArrayLike) -> bool:
     """Whether code shall have all closure rows."""
     if isinstance(rows, str) and rows not in ("independent", "all"):
         raise ArgumentValueError(
-            f'rows={rows!r} must be "independent", "all" or a configuration q that meets the closures.'
+            f'rows={rows!r} must be "independent", "all" or a configuration q that satisfies the closures.'
         )
     return isinstance(rows, str) and rows == "all"
 
@@ -297,7 +297,7 @@ def independent(system: System, rows: str | ArrayLike, driven: tuple[str, ...] =
         off = evaluated(system, "violations", (q,))
         if not nearly_met(system, q, off):
             raise ArgumentValueError(
-                f"rows must be a configuration that meets the closures, but there {worst(system, off)}. Use "
+                f"rows must be a configuration that satisfies the closures, but there {worst(system, off)}. Use "
                 "lb.project or lb.assemble first."
             )
     try:

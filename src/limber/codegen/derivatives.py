@@ -56,7 +56,7 @@ def derivative(request: Request, wrt: str | Sequence[str]) -> Program:
         if key != "gravity" and "." not in key:
             known = ", ".join((*inputs, *request.parameters))
             raise ArgumentValueError(
-                f"wrt={key!r} is no input of {request.function}, which has {known}; parameters such as "
+                f"wrt={key!r} is not an input of {request.function}, which has {known}; parameters such as "
                 '"<body>.mass" can be named too.'
             )
     request = replace(request, parameters=(*request.parameters, *bound))

@@ -87,10 +87,10 @@ def independent_rows(
         elsewhere = _rank_elsewhere(system, moving)
         if elsewhere != rank:
             raise DynamicsError(
-                f"{elsewhere} of the {system.rows} closure rows of {system.name!r} are independent in general, but only "
-                f"{rank} in a configuration that meets the closures: the mechanism moves only because of its dimensions, "
-                "or this configuration is singular. Give a configuration that meets the closures, about which the "
-                "mechanism is to move, to find the independent rows."
+                f"{elsewhere} of the {system.rows} closure rows of {system.name!r} are independent in general, but "
+                f"only {rank} in a configuration that satisfies the closures: the mechanism moves only because of its "
+                "dimensions, or this configuration is singular. Give a configuration that satisfies the closures, "
+                "about which the mechanism is to move, to find the independent rows."
             )
     used = [i for i, r in enumerate(ranks) if r == rank]
     kept = _chosen(rows, used, rank)

@@ -36,6 +36,7 @@ from limber.control.computed_torque import ComputedTorque
 from limber.control.consistency import Consistency, mean_test, nees, nis, whiteness
 from limber.control.controller import Controller, Measured
 from limber.control.datasheet import DataSheet, datasheet, datasheets
+from limber.control.friction import without_friction
 from limber.control.guard import Guard
 from limber.control.inversion import Inversion, StableInversion, stable_inversion
 from limber.control.kalman import Kalman
@@ -67,7 +68,6 @@ from limber.control.patent import (
     Noise,
     Optimal,
     rest_to_rest,
-    without_friction,
 )
 from limber.control.pid import PD, PID
 from limber.control.python_control import from_control

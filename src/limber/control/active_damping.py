@@ -36,7 +36,7 @@ from limber.control.linear_model import LinearModel
 from limber.control.linearize import linearize
 from limber.control.lqr import torque_inputs
 from limber.control.pid import PD
-from limber.dynamics import mass_matrix
+from limber.dynamics import inverse_dynamics, mass_matrix
 from limber.errors import ArgumentTypeError, ArgumentValueError, DynamicsError
 
 LAWS = ("modal", "ppf")
@@ -112,13 +112,15 @@ class ActiveDamping(PD):
             )
         about = s.neutral() if self.about is None else array("about", self.about, (s.nq,))
         self._still = deformed(design, about)
-        tau = np.zeros(s.nv)
-        plant = linearize(design, self._still, None, tau, inputs=torque_inputs(s, places))
+        rest, tau = np.zeros((2, s.nv))  # the torques that hold the joints there
+        tau[places.v] = inverse_dynamics(design, self._still, rest, rest)[places.v]
+        plant = linearize(design, self._still, rest, tau, inputs=torque_inputs(s, places))
         self._plant = plant
         gains = np.zeros((len(places), 2 * s.nv))
         rows = np.arange(len(places))
         gains[rows, places.v] = one_each("kp", self.kp, places)
         gains[rows, s.nv + places.v] = one_each("kd", self.kd, places)
+        gains[:, places.v] -= self._holding_slope(about)
         self._gains = gains
         if self.law == "modal":
             self._design_modal(plant.A - plant.B @ gains, plant.B)

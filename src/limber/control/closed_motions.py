@@ -47,7 +47,7 @@ def refuse_broken(system: System, q: Array, v: Array) -> None:
         if x > BROKEN or rate > BROKEN * max(1.0, float(np.abs(v[i]).max())):
             what = f"are off by {x:.2g}" if x > BROKEN else f"move by {rate:.2g} per s"
             raise ArgumentValueError(
-                f"the state does not meet the closures of {system.name!r}{of_batch(i, len(q))}: their rows {what}. "
+                f"the state does not satisfy the closures of {system.name!r}{of_batch(i, len(q))}: their rows {what}. "
                 "q, v = lb.project(system, q, v) gives one that does."
             )
 

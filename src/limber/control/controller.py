@@ -7,13 +7,15 @@ A controller is any object with
     command(t, measured)      called at every sample, including the first one: return the command from now on
 
 The command is an array. Without actuators it has the generalized forces (nv,), or only those of the joints; with
-actuators it has one number for each of their channels, in the order of the list. The following methods are
+actuators it has one number for each of their channels, in the order of the list. The following are
 optional. The base class `Controller` has all of them except `safe_command`.
 
     prepare(loop)             called when the loop is made: find the places in q and v, check that what is needed is
                               measured
     safe_command(t, measured) the command of a safe stop; zeros without this method
     outputs()                 {name: numbers} to be recorded at every sample
+    output_labels             {name: labels} of the numbers of an output, in tables and figures; counted without it
+    output_units              {name: unit} of an output; none without it
     idle()                    called in real time when a command is out: work for the next sample that needs no
                               measurement
     linear()                  the controller as a `LinearModel` with its sample time: from readings to commands, with
@@ -23,7 +25,8 @@ optional. The base class `Controller` has all of them except `safe_command`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -99,6 +102,9 @@ class Controller:
     """The base class of controllers; the head of this file describes the methods."""
 
     sample_time: float
+    #: The labels and the unit of outputs, by the name of the output.
+    output_labels: Mapping[str, Sequence[str]] = MappingProxyType({})
+    output_units: Mapping[str, str] = MappingProxyType({})
     #: What estimates the state, where the controller has such an object.
     observer: Any = None
 

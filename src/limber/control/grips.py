@@ -21,10 +21,10 @@ from limber.constraints.projection import project
 from limber.constraints.residual import constraint_residual
 from limber.control.controller import Measured
 from limber.control.sensors import ForceTorque
-from limber.control.sensors.opened import OpenedJoint
 from limber.dynamics.kinematics import integrate
 from limber.dynamics.rows import closure_jacobian
 from limber.errors import ArgumentValueError
+from limber.simulation.opened_joint import OpenedJoint
 
 #: Newton steps for the place of the object.
 STEPS = 2

@@ -50,6 +50,18 @@ def not_plain(system: System) -> str:
     )
 
 
+def floats(system: System, body: str) -> bool:
+    """Whether what carries the joint of a body cannot move, so that a force of the joint has no reaction on other
+    bodies."""
+    carrier = system.attachments[body].to
+    while carrier != "world":
+        place = system.layout[carrier]
+        if place.v_joint.stop > place.v_joint.start or place.v_modes.stop > place.v_modes.start:
+            return False
+        carrier = system.attachments[carrier].to
+    return True
+
+
 def bodies_of(system: System, places: JointPlaces) -> tuple[str, ...]:
     """The bodies whose joints have these speeds, without duplicates."""
     owner = {i: b for b, x in system.layout.items() for i in range(x.v_joint.start, x.v_joint.stop)}

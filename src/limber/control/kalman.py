@@ -32,10 +32,11 @@ from numpy.typing import ArrayLike
 from limber.assembly.system import System
 from limber.checks import Array, numbers, shown
 from limber.control.controller import Measured
+from limber.control.friction import warn_of_sticking
 from limber.control.joint_controller import driven_channels
 from limber.control.joints import deformed, joint_places, not_plain
 from limber.control.linear_model import LinearModel
-from limber.control.linearize import linearize
+from limber.control.linearize import linearized
 from limber.control.riccati import discrete_riccati
 from limber.control.sampled import WHOLE
 from limber.control.sampled import held as over
@@ -201,7 +202,8 @@ class Kalman:
         tau = np.zeros(s.nv)
         joints = _joints(s)
         tau[joints] = inverse_dynamics(s, point, rest, rest)[joints]
-        model = linearize(s, point, rest, tau)
+        warn_of_sticking("Kalman", s, rest, (), "extended=True describes both.")
+        model = linearized(s, (point, rest, tau))
         Phi, Gamma = model.sampled(self.sample_time).A, model.sampled(self.sample_time).B
         Q = covariance_of_noise(model.A, model.B, self._W, self.sample_time)
         read = [self._slope(reader, point, rest) for _, reader, _ in self._sensors]
@@ -359,7 +361,7 @@ class Kalman:
             if len(self._parts) >= REMEMBERED:
                 self._parts.clear()
             s, T = self._system, part * self.sample_time
-            model = linearize(s, self._point, np.zeros(s.nv), self._fixed[3])
+            model = linearized(s, (self._point, np.zeros(s.nv), self._fixed[3]))
             Q = covariance_of_noise(model.A, model.B, self._W, T)
             self._parts[part] = (*over(model.A, model.B, T), Q)
         return self._parts[part]
@@ -372,7 +374,7 @@ class Kalman:
             x = Phi @ np.concatenate([self.q - self._point, self.v]) + Gamma @ (tau - held)
             self.q, self.v = self._point + x[:nv], x[nv:]
         else:
-            model = linearize(s, self.q, self.v, tau)
+            model = linearized(s, (self.q, self.v, tau))
             rate = np.concatenate([self.v, forward_dynamics(s, self.q, self.v, tau)])
             block = np.zeros((2 * nv + 1, 2 * nv + 1))
             block[: 2 * nv, : 2 * nv], block[: 2 * nv, -1] = model.A * T, rate * T
@@ -428,12 +430,21 @@ class Kalman:
 
 
 def covariance_of_noise(A: Array, B: Array, W: Array, T: float) -> Array:
-    """The integral of exp(A s) B diag(W) B^T exp(A s)^T over 0..T (Van Loan, 1978)."""
+    """The integral of exp(A s) B diag(W) B^T exp(A s)^T over 0..T.
+
+    Van Loan's exponential (1978) contains exp(-A T), which is too large where motions decay within a sample. It is
+    therefore used over a time h in which nothing decays much, and doubled: Q(2 h) = Q(h) + exp(A h) Q(h) exp(A h)^T.
+    """
     n = len(A)
+    doublings = max(0, math.ceil(math.log2(max(np.abs(A).sum(axis=0).max(initial=0.0) * T, 1.0))))
     block = np.zeros((2 * n, 2 * n))
     block[:n, :n], block[:n, n:], block[n:, n:] = -A, (B * W) @ B.T, A.T
-    found = scipy.linalg.expm(block * T)
-    Q = found[n:, n:].T @ found[:n, n:]
+    found = scipy.linalg.expm(block * (T / 2**doublings))
+    Phi = found[n:, n:].T
+    Q = Phi @ found[:n, n:]
+    for _ in range(doublings):
+        Q = Q + Phi @ Q @ Phi.T
+        Phi = Phi @ Phi
     return 0.5 * (Q + Q.T)
 
 

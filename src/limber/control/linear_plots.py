@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from limber.control.spillover import Spillover
 
-#: At most this many pairs of inputs and outputs are drawn.
-DRAWN = 24
+#: At most this many pairs of inputs and outputs are drawn; above the second number, each input has its own column.
+DRAWN, TOGETHER = 24, 6
 HERTZ = 2.0 * np.pi
 
 
@@ -53,13 +53,15 @@ def bode(
 ) -> Figure:
     """Plot magnitude and phase over frequency, one line for each pair of an input and an output.
 
+    With more than 6 such pairs, each input has its own column of axes, and a line is an output.
+
     Parameters
     ----------
     model : with at most 24 such pairs; `model.select(...)` selects some of them.
     omega : frequencies, rad/s; by default chosen to show all poles.
     against : further models by name, such as reduced ones, with the same inputs and outputs; drawn with other dashes.
     title : above the figure.
-    width : inches.
+    width : inches, of the figure, or of each column if there are several.
     path : also write the figure to this file, .png, .svg or .pdf.
     """
     pairs = [(i, j) for i in range(len(model.outputs)) for j in range(len(model.inputs))]
@@ -70,27 +72,38 @@ def bode(
         )
     w = _frequencies(model, omega)
     every = {"": model, **(against or {})}
-    with _figure(width, 3.4, title, path) as figure:
-        magnitude, phase = figure.subplots(2, 1, sharex=True)
+    apart = len(pairs) > TOGETHER and len(model.inputs) > 1
+    columns = len(model.inputs) if apart else 1
+    lines = (len(model.outputs) if apart else len(pairs)) + len(every) - 1
+    height = 3.4 + 0.17 * max(0, lines // (2 if apart else 1) - 3)
+    wide = width if columns == 1 else max(width, 0.75 * width * columns)
+    with _figure(wide, height, title, path) as figure:
+        grid = figure.subplots(2, columns, sharex=True, sharey="row", squeeze=False)
         for k, (name, one) in enumerate(every.items()):
             values = response(one, w)
             for n, (i, j) in enumerate(pairs):
                 G = values[:, i, j]
                 if not np.abs(G).max(initial=0.0) > 0.0:
                     continue
+                hue = i if apart else n
                 look = {
-                    "color": colour(n + (k if len(pairs) == 1 else 0)),
+                    "color": colour(hue + (k if len(pairs) == 1 else 0)),
                     "linestyle": LINES[k % 4],
                 }
-                label = name or f"{model.inputs[j]} → {model.outputs[i]}"
+                full = f"{model.inputs[j]} → {model.outputs[i]}"
+                label = name or (model.outputs[i] if apart else full)
                 shown = label if not name or n == 0 else "_"
+                magnitude, phase = grid[:, j if apart else 0]
                 magnitude.loglog(w / HERTZ, np.abs(G), label=plain(shown), **look)
                 phase.semilogx(w / HERTZ, np.degrees(np.unwrap(np.angle(G))), **look)
-        magnitude.set_ylabel("magnitude")
-        phase.set_ylabel("phase (deg)")
-        phase.set_xlabel("frequency (Hz)")
-        _quarter_turns(phase)
-        _legend(figure, magnitude)
+        for j in range(columns if apart else 0):
+            grid[0, j].set_title(plain(model.inputs[j]), fontsize=9)
+        grid[0, 0].set_ylabel("magnitude")
+        grid[1, 0].set_ylabel("phase (deg)")
+        for axes in grid[1]:
+            axes.set_xlabel("frequency (Hz)")
+        _quarter_turns(grid[1, 0])
+        _legend(figure, *grid[0])
     return figure
 
 
@@ -291,8 +304,13 @@ def _quarter_turns(axes: Any) -> None:
     axes.set_yticks(np.arange(np.ceil(low / step), np.floor(high / step) + 1.0) * step)
 
 
-def _legend(figure: Any, axes: Any) -> None:
-    handles, labels = axes.get_legend_handles_labels()
+def _legend(figure: Any, *every: Any) -> None:
+    """A legend below the figure, in which a label of several axes stands once."""
+    found: dict[str, Any] = {}
+    for axes in every:
+        for handle, label in zip(*axes.get_legend_handles_labels()):
+            found.setdefault(label, handle)
+    labels, handles = list(found), list(found.values())
     if labels:
         columns = 1 if max(map(len, labels)) > 22 else 2
         figure.legend(handles, labels, loc="outside lower center", ncols=columns)

@@ -13,6 +13,7 @@ from limber.constraints import constraint_forces
 from limber.control import channels
 from limber.control.channels import Channel, speed_names
 from limber.control.closed_motions import closed_motions, independent_speeds, refuse_broken
+from limber.control.friction import warn_of_sticking
 from limber.control.linear_model import LinearModel
 from limber.control.linear_outputs import output_slopes
 from limber.control.moving_state import MovingState, unmoved
@@ -26,6 +27,8 @@ from limber.simulation.result import Result
 
 #: Kinds of outputs that depend on the forces of closures.
 OF_CLOSURES = ("closure_force", "joint_force")
+#: What to do about joints that stick.
+FRICTIONLESS = "Linearize lb.control.without_friction(system) for joints that move."
 
 
 def linearize(
@@ -46,6 +49,9 @@ def linearize(
     change of v; u and y are changes of inputs and outputs. If the state is not an equilibrium, A, B, C, D
     linearize xdot along the motion through that state, and are valid at that instant. About a steady spin, A includes
     the gyroscopic and centrifugal terms, and dq of a free or spherical joint rotates with the body, as in `lb.modes`.
+
+    Dry friction is linearized too. At rest it is a damper of `static_friction / friction_speed`, so that the model is
+    one of a joint that sticks, and a ModelWarning says so. `lb.control.without_friction(system)` omits friction.
 
     For a closed system, x has only independent coordinates and speeds, which `states` names, and `model.T` gives [dq,
     dv] of all degrees of freedom. The same ones are used for all states of a batch.
@@ -74,7 +80,21 @@ def linearize(
         their rates are inputs.
     t : times of the result.
     """
-    times, s = None, system
+    return linearized(system, (q, v, tau), inputs, outputs, external, motion, t, FRICTIONLESS)
+
+
+def linearized(
+    system: System | Result,
+    state: tuple,
+    inputs: Any = None,
+    outputs: Any = None,
+    external: External | None = None,
+    motion: Motion | None = None,
+    t: ArrayLike | None = None,
+    remedy: str = "",
+) -> LinearModel:
+    """`linearize`; a warning of joints that stick is given if it has a remedy."""
+    (q, v, tau), times, s = state, None, system
     if isinstance(system, Result):
         if any(x is not None for x in (q, v, tau, external, motion)):
             raise ArgumentTypeError(
@@ -98,9 +118,11 @@ def linearize(
         driven, given["tau"] = _with_rates(s, given["tau"][0], motion)
     chosen = _inputs(s, inputs, driven)
     batch, (q_, v_, forces, *wrenches) = vectors(s, **given, **named_wrenches(external))
-    state = _moving(s, (q_, v_, forces), dict(zip(external or {}, wrenches)), chosen, driven)
+    if remedy:
+        warn_of_sticking("linearize", s, v_, driven, remedy)
+    about = _moving(s, (q_, v_, forces), dict(zip(external or {}, wrenches)), chosen, driven)
     wanted = None if outputs is None else channels.checked(s, outputs, "outputs", channels.OUTPUTS)
-    model = _model(state, chosen, wanted)
+    model = _model(about, chosen, wanted)
     return model.reshaped(batch, times)
 
 

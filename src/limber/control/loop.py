@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import weakref
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,8 +22,16 @@ from limber.control.session import LoopSession
 from limber.dynamics.evaluate import check_system
 from limber.errors import ArgumentTypeError, ArgumentValueError
 
+#: By id, the loop for which a controller or an observer was prepared last; loops enter theirs when they are made.
+_PREPARED_FOR: dict[int, weakref.ref[Loop]] = {}
 #: Signals that every loop records.
 RESERVED = ("command", "guard")
+
+
+def _forget(part: int, loop: weakref.ref[Loop]) -> None:
+    """Remove the entry of a loop that no longer exists."""
+    if _PREPARED_FOR.get(part) is loop:
+        del _PREPARED_FOR[part]
 
 
 class Loop:
@@ -39,8 +49,9 @@ class Loop:
     initial : the command in effect until the first command of the controller arrives, after the delay; zero by default.
         To hold an arm that starts at rest, pass the joint part of lb.inverse_dynamics.
 
-    A loop can be used for one run after another. Its controller is one object with a state, so simultaneous runs need a
-    loop each, such as `copy.deepcopy(loop)`. `resumed()` continues where the last run ended.
+    A loop can be used for one run after another, and so can several loops with the same controller, which is prepared
+    for the loop that runs. The controller is one object with a state, so simultaneous runs need a loop and a controller
+    each, such as `copy.deepcopy(loop)`. `resumed()` continues where the last run ended.
     """
 
     def __init__(
@@ -75,18 +86,42 @@ class Loop:
             actuator.check_sample_time(self.sample_time)
         self.initial = None if initial is None else checked_initial(self, initial)
         self._last: LoopSession | None = None
-        self.controller.prepare(self)
+        self._prepare()
         LoopSession(self, 0.0, system)  # what does not fit together is refused now
 
     def session(self, system: System, t0: float) -> LoopSession:
         """The loop during one run; called by `simulate`."""
         self._refuse_other(system)
+        if not self._prepared:  # the controller has been put in another loop since
+            self._prepare()
         self._last = LoopSession(self, t0, system)
         return self._last
 
     def runs(self, session: LoopSession) -> bool:
-        """Whether a session is the one that began last."""
-        return self._last is session
+        """Whether a session is the one that began last, and the controller is still that of this loop."""
+        return self._last is session and self._prepared
+
+    def _prepare(self) -> None:
+        """Prepare the controller for this loop."""
+        self.controller.prepare(self)
+        self._take_parts()
+
+    def _take_parts(self) -> None:
+        """Note that the controller and its observer are prepared for this loop."""
+        for part in self._parts():
+            _PREPARED_FOR[id(part)] = weakref.ref(self, partial(_forget, id(part)))
+
+    @property
+    def _prepared(self) -> bool:
+        """Whether the controller and its observer are prepared for this loop, and for no other one since."""
+        found = (_PREPARED_FOR.get(id(part)) for part in self._parts())
+        return all(loop is not None and loop() is self for loop in found)
+
+    def _parts(self) -> list[Any]:
+        """The objects that `prepare` of the controller changes."""
+        controller = self.controller.controller
+        observer = getattr(controller, "observer", None)
+        return [controller] if observer is None else [controller, observer]
 
     def resumed(self) -> Resumed:
         """The loop as the last run left it, for a run that continues from there.
@@ -106,11 +141,14 @@ class Loop:
 
     def __getstate__(self) -> dict[str, Any]:
         # Copies are made for runs of their own: they do not continue where this one ended.
-        return {**vars(self), "_last": None, "readers": ()}
+        return {**vars(self), "_last": None, "readers": (), "prepared": self._prepared}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        prepared = state.pop("prepared", False)
         vars(self).update(state)
         self.readers = tuple(sensor.reader(self.system) for sensor in self.sensors)
+        if prepared:  # so is the copy of its controller
+            self._take_parts()
 
     def _refuse_other(self, system: System) -> None:
         same = system.nq == self.system.nq and tuple(system.layout) == tuple(self.system.layout)
@@ -133,9 +171,9 @@ class Resumed:
     def session(self, system: System, t0: float) -> LoopSession:
         """The loop during the next run."""
         self._loop._refuse_other(system)
-        if self._loop._last is not self._session:
+        if not self._loop.runs(self._session):
             raise ArgumentValueError(
-                "torque: this loop has been in another run since; resume it right after the run."
+                "torque: this loop or its controller has been in another run since; resume it right after the run."
             )
         self._session.resume(t0)
         return self._session

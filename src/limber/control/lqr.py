@@ -89,7 +89,8 @@ class LQR(Controller):
     system : the model used to compute the gains, if it is not the system of the loop.
 
     Degrees of freedom that the torques do not move, such as bending out of the plane of a planar arm, get no gains.
-    After the end of a motion the joints are held at their final positions, with the modes in equilibrium. `gains` is
+    Along a motion, a command has the torques of the motion at the middle of the time for which it is held, after the
+    delay. After the end of a motion the joints are held at their final positions, with the modes in equilibrium. `gains` is
     (points, torques, states), `times` (points,).
     """
 
@@ -216,7 +217,10 @@ class LQR(Controller):
         q, v = measured.q, measured.v
         if self.observer is not None:
             q, v = self.observer.update(t, measured)
-        wanted, speed, torque = self._at(t)
+        wanted, speed, _ = self._at(t)
+        _, _, torque = self._at(
+            t + self._delay + 0.5 * self.sample_time
+        )  # the mean while it is held
         x = np.concatenate([q - wanted, v - speed, self._sent.ravel()])
         change = -self._gain(t) @ x
         if self._past:

@@ -25,11 +25,14 @@ from limber.control.joint_controller import JointController, one_each
 from limber.control.joints import joint_places
 from limber.control.linear_model import LinearModel
 from limber.control.reference import reference_of
-from limber.dynamics import inverse_dynamics
+from limber.dynamics import derivatives, inverse_dynamics
 from limber.dynamics.rows import carried, closure_jacobian
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.simulation.laws import SampledLaw
 from limber.simulation.table import joint_speeds
+
+#: Holding torques do not depend on joints by which their slope is below this fraction of the largest.
+UNRELATED = 1e-9
 
 
 class PID(JointController):
@@ -188,8 +191,36 @@ class PID(JointController):
 
     # --- analysis ------------------------------------------------------------------------------------
 
+    def _holding_slope(self, q: Array) -> Array:
+        """(joints, joints) the slope of the torques that hold the undeformed system at q; zero without gravity=True."""
+        s, places = self._system, self._prepared
+        if not self.gravity:
+            return np.zeros((len(places), len(places)))
+        straight, rest = s.neutral(), np.zeros(s.nv)
+        for where in s.layout.values():
+            straight[where.q_joint] = q[where.q_joint]
+        slopes = derivatives(s, straight, rest, rest, "inverse_dynamics", by="q").q[places.v]
+        others = np.abs(slopes[:, self._passive])
+        if self._closed or others.max(initial=0.0) > UNRELATED * np.abs(slopes).max(initial=0.0):
+            raise ArgumentTypeError(
+                f"{type(self).__name__} has no linear model with gravity=True here: its torques also depend on the positions of joints that "
+                "it does not control. Control these joints too, or leave out gravity."
+            )
+        return slopes[:, places.v]
+
+    def _operating_point(self) -> Array:
+        """The configuration at the beginning of the reference; joints that have none are in the neutral position."""
+        q, places = self._system.neutral(), self._prepared
+        if self._reference is not None:
+            q[places.q] = self._reference(0.0, q[places.q])[0]
+        return q
+
     def linear(self) -> LinearModel:
-        """Return the controller as a discrete linear model, without its limits and its reference."""
+        """Return the controller as a discrete linear model, without its limits and its reference.
+
+        With gravity=True it includes the slope of the holding torques at the beginning of the reference, or in the
+        neutral configuration if there is none.
+        """
         places = self._prepared
         n, T, a = len(places), self.sample_time, self._fade
         kp, ki, kd = self._kp, self._ki, self._kd
@@ -205,6 +236,7 @@ class PID(JointController):
         D = np.hstack(
             [-np.diag(kp) - T * np.diag(ki) + np.diag(kd) @ by_coordinate, np.diag(kd) @ by_speed]
         )
+        D[:, :n] += self._holding_slope(self._operating_point())
         states = tuple(
             f"{what} {label}" for what in ("integral", "rate", "error") for label in places.labels
         )

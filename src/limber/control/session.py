@@ -162,7 +162,7 @@ class LoopSession:
         """Do everything that is due at this instant, and return the torques from now on."""
         if not self._loop.runs(self):
             raise ArgumentValueError(
-                "torque: this loop is in two runs at once, and its controller is one object with one state. Give each run its own, "
+                "torque: this loop or its controller is in two runs at once, and the controller is one object with one state. Give each run its own, "
                 "such as copy.deepcopy(loop)."
             )
         now = self._since_start(t)
@@ -246,8 +246,17 @@ class LoopSession:
             raise ArgumentValueError(
                 f"outputs() of {self._named} has {name!r}, which is the name of a sensor or of the command: rename it."
             )
-        labels = (name,) if width == 1 else tuple(f"{name}[{i}]" for i in range(width))
-        log = self._recorded[name] = self._logs[name] = Log(labels)
+        own = self._controller.controller
+        labels = tuple(getattr(own, "output_labels", {}).get(name, ()))
+        if not labels:
+            labels = (name,) if width == 1 else tuple(f"{name}[{i}]" for i in range(width))
+        if len(labels) != width:
+            raise ArgumentValueError(
+                f"output_labels of {self._named} has {len(labels)} labels for {name!r}, which has {width} numbers: "
+                "give one label for each number."
+            )
+        unit = str(getattr(own, "output_units", {}).get(name, ""))
+        log = self._recorded[name] = self._logs[name] = Log(labels, unit)
         return log
 
     @property

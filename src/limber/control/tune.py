@@ -7,7 +7,8 @@ With the joint-space inertia M_r of the undeformed system and the bandwidth w, r
 
 so a single rigid joint gets the natural frequency w; lqr gives it the damping ratio sqrt(3)/2. Without a given
 bandwidth, the search starts at a third of the lowest frequency of the bodies with their joints held, and halves the
-bandwidth until the sampled loop is stable and each joint has the disk margin ENOUGH, with the others closed.
+bandwidth until the sampled loop is stable and each joint has the disk margin ENOUGH, with the others closed. The loop
+of "pd" includes the slope of the torques that hold the undeformed system at the measured position (gravity=True).
 
 Dry friction is left out. At rest its derivative would act as a strong viscous damper, which it is not once a joint
 moves, and the margins would look far too good.
@@ -23,12 +24,14 @@ from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
 from limber.checks import Array, listed, number, numbers, shown
+from limber.control.friction import without_friction
 from limber.control.joints import deformed, joint_places
 from limber.control.linearize import linearize
 from limber.control.lqr import LQR, lqr_gain, moved_states, state_feedback, torque_inputs
 from limber.control.margins import Margins, margins
 from limber.control.pid import PD
 from limber.dynamics.closed import mimics
+from limber.dynamics.derivatives import derivatives
 from limber.dynamics.evaluate import check_system
 from limber.dynamics.inverse import inverse_dynamics, mass_matrix
 from limber.dynamics.modes import modes
@@ -42,8 +45,6 @@ ENOUGH = 0.4
 LOW = 4.0
 #: How often the bandwidth is halved at most.
 HALVED = 12
-#: Names of the parameters of dry friction end so.
-FRICTION = (".joint_friction", ".joint_static_friction")
 #: The bandwidth of a rigid system is the sampling frequency over this.
 RIGID = 40.0
 
@@ -167,8 +168,7 @@ class _Design:
             raise ArgumentValueError(
                 f"tune is for open systems whose joints all have plain coordinates, and {s.name!r} has {what}.{mimics(s)}"
             )
-        names = [name for name in s.parameters if name.endswith(FRICTION)]
-        s = s.with_parameters(dict.fromkeys(names, 0.0)) if names else s
+        s = without_friction(s)
         self.s, self.T, self.delay, self.damping = s, T, delay, damping
         places = self.places = joint_places(s, None, "tune")
         self.names = [name for name, j in s.joints.items() if j.dofs]
@@ -177,6 +177,10 @@ class _Design:
         rest = np.zeros(s.nv)
         tau = np.zeros(s.nv)
         tau[places.v] = inverse_dynamics(s, self.q, rest, rest)[places.v]
+        straight = s.neutral()
+        straight[places.q] = self.q[places.q]
+        weight = derivatives(s, straight, rest, rest, "inverse_dynamics", by="q")
+        self.holding = weight.q[np.ix_(places.v, places.v)]  # the slope of what gravity=True adds
         self.M = mass_matrix(s, self.q)
         self.M_r = self.M[np.ix_(places.v, places.v)]
         whole = linearize(s, self.q, rest, tau, inputs=torque_inputs(s, places))
@@ -202,7 +206,10 @@ class _Design:
         """The gains and margins of a bandwidth."""
         at, nv = self.places.v, self.s.nv
         K = self._pd(w) if method == "pd" else self._lqr(w)
-        small = np.hstack([K[:, self.kept], K[:, 2 * nv :]])
+        fed = K.copy()
+        if method == "pd":
+            fed[:, at] -= self.holding
+        small = np.hstack([fed[:, self.kept], fed[:, 2 * nv :]])
         law = state_feedback(small, self.plant.states, self.plant.inputs, self.T, method)
         rows = np.arange(len(at))
         kp, kd = K[rows, at], K[rows, nv + at]

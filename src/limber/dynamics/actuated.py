@@ -65,8 +65,8 @@ def refuse_broken_accelerations(
         if np.abs(off).max() > BROKEN * size.max():
             said = worst(system, off, "would have the acceleration {:.3g} (rad/s^2 or m/s^2)")
             raise ArgumentValueError(
-                f"inverse_dynamics: vdot breaks a closure of {system.name!r}{of_batch(i, len(states))}: {said}, so no torques "
-                "cause it. Give a vdot that the closures allow, such as one of forward_dynamics."
+                f"inverse_dynamics: vdot breaks a closure of {system.name!r}{of_batch(i, len(states))}: {said}, so no "
+                "torques can produce it. Give a vdot that the closures allow, such as one from forward_dynamics."
             )
 
 
@@ -86,9 +86,9 @@ def _shared(system: System, q: Array, tau: Array, motors: np.ndarray, weights: A
     if left.size and left.max() > LEFT * max(np.abs(tau).max(), 1e-300):
         i = int(np.flatnonzero(~motors)[left.argmax()])
         raise DynamicsError(
-            f"inverse_dynamics: no torques of the actuated joints make this motion: {left.max():.3g} of the force on "
-            f"{system.describe_v(i)} would have to come from a motor there. Actuate more joints, or give a vdot that they can "
-            "cause, such as one of forward_dynamics."
+            f"inverse_dynamics: no torques of the actuated joints produce this motion: {left.max():.3g} of the "
+            f"force on {system.describe_v(i)} would have to come from a motor there. Actuate more joints, or give "
+            "a vdot that they can produce, such as one from forward_dynamics."
         )
     out[~motors] = 0.0
     return out

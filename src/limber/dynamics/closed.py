@@ -13,8 +13,9 @@ def refuse_closures(system: System | Assembly, what: str) -> None:
     if system.closures:
         count = "closure" if len(system.closures) == 1 else "closures"
         raise ArgumentValueError(
-            f"{what} does not take closed systems, and {system.name!r} has the {count} {listed(system.closures)}: the "
-            f"answer would be that of the open tree. Build the assembly without its closures if the open tree is meant.{mimics(system)}"
+            f"{what} does not support closed systems, but {system.name!r} has the {count} "
+            f"{listed(system.closures)}: the result would be that of the open tree. If you want the open tree, "
+            f"build the assembly without its closures.{mimics(system)}"
         )
 
 
@@ -22,4 +23,7 @@ def mimics(system: System | Assembly) -> str:
     """How relations of a robot file are left out, a sentence for messages; empty where there are none."""
     if not any(isinstance(closure, Relation) for closure in system.closures.values()):
         return ""
-    return " Mimic joints of a URDF file are left out by mimic=False of read_urdf, or urdf: {file: ..., mimic: false} in a model."
+    return (
+        " To ignore the mimic joints of a URDF file, use read_urdf with mimic=False, or urdf: {file: ..., "
+        "mimic: false} in a model file."
+    )

@@ -61,8 +61,9 @@ def assembled(system: System, guess: Array, held: np.ndarray, trials: int, funct
                 break
     off = evaluated(system, "violations", (best[1],))
     raise DynamicsError(
-        f"{function}: the closures of {system.name!r} cannot be met from this guess: the closest that was found has "
-        f"{worst(system, off)}. Give a better guess, lock fewer joints, or check lengths and offsets."
+        f"{function}: the closures of {system.name!r} cannot be satisfied from this guess: at the closest "
+        f"configuration found, {worst(system, off)}. Give a better guess, lock fewer joints, or check lengths "
+        "and offsets."
     )
 
 
@@ -102,8 +103,8 @@ def closed_start(function: str, system: System, q: Array, moving: np.ndarray, gu
     size = gap(system, off)
     if not guess and np.abs(off / row_units(system)).max() > SLIGHT:
         raise ArgumentValueError(
-            f"lb.{function}: q does not meet the closures of {system.name!r}: {worst(system, off)}. lb.project(system, q) or "
-            "lb.assemble(system, q) finds a configuration that does."
+            f"lb.{function}: q does not satisfy the closures of {system.name!r}: {worst(system, off)}. "
+            "lb.project(system, q) or lb.assemble(system, q) finds a configuration that does."
         )
     if size <= MET:
         return q
@@ -144,6 +145,6 @@ def restored(system: System, q: Array, moving: np.ndarray) -> Array:
         q, off, size = q_next, off_next, size_next
     if not nearly_met(system, start, off):
         raise DynamicsError(
-            f"the closures of {system.name!r} cannot be met near this q: {worst(system, off)}."
+            f"the closures of {system.name!r} cannot be satisfied near this q: {worst(system, off)}."
         )
     return q

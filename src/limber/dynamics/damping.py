@@ -126,8 +126,9 @@ def modal_damping(
         i = int(off.argmax())
         warn(
             f"modal_damping: mode {i + 1} of {system.name!r}, at {omega[i] / (2 * np.pi):.4g} Hz, has the ratio "
-            f"{achieved[i]:.4g} where {asked[i]:.4g} was asked for: damping inside the bodies cannot give all of these "
-            "ratios. Print the result for all of them; damping of joints may be what is missing, or too much.",
+            f"{achieved[i]:.4g} where {asked[i]:.4g} was requested: damping inside the bodies cannot produce all "
+            "of these ratios. Print the result to see all of them; the joints may have too little or too much "
+            "damping.",
             ModelWarning,
         )
     return result

@@ -59,10 +59,10 @@ class Derivatives:
                 *(self.named or ()),
             ]
             raise AttributeError(
-                f"these derivatives of {self.of} are by {', '.join(there)}, not by {name}: name it "
-                "in `by` of lb.derivatives."
+                f"these derivatives of {self.of} are with respect to {', '.join(there)}, not {name}: add it to `by` "
+                "of lb.derivatives."
                 if name in INPUTS[self.of]
-                else f"{self.of} has no input {name}, and these derivatives have no slopes by it."
+                else f"{self.of} has no input {name}, so there are no derivatives with respect to it."
             )
         return self.slopes[name]
 
@@ -101,7 +101,7 @@ class Derivatives:
         """Derivatives with respect to parameters of the model, by name."""
         if not self.named:
             raise AttributeError(
-                f"these derivatives of {self.of} are not by parameters of the model: name some, such as "
+                f"these derivatives of {self.of} are not with respect to parameters of the model: name some, such as "
                 '"link1.mass", in `by` of lb.derivatives.'
             )
         return self.named
@@ -168,8 +168,8 @@ def derivatives(
         raise ArgumentValueError(f"of must be one of {known}, got {shown(of)}.")
     if of == "constraint_forces" and not system.closures:
         raise ArgumentValueError(
-            f"of='constraint_forces': {system.name!r} has no closures. Make some with Assembly.close, or take the slopes of "
-            "forward_dynamics."
+            f"of='constraint_forces': {system.name!r} has no closures. Make some with Assembly.close, or "
+            "differentiate forward_dynamics."
         )
     names = _checked(system, of, external, by)
     at = State(system, of, q, v, x, external)
@@ -206,7 +206,7 @@ def _checked(system: System, of: str, external: External | None, by) -> tuple[st
     names = tuple(given) if isinstance(given, Iterable) else (None,)
     if not all(isinstance(n, str) for n in names):
         raise ArgumentTypeError(
-            f"by must be the name of an input of {of} or several, got {shown(by)}."
+            f"by must be the name of one input of {of} or a list of names, got {shown(by)}."
         )
     if not names:
         raise ArgumentValueError(f"by names no input: expected some of {', '.join(known)}.")
@@ -215,12 +215,12 @@ def _checked(system: System, of: str, external: External | None, by) -> tuple[st
             continue
         if name == "external":
             raise ArgumentValueError(
-                'by="external" needs the wrenches to be given: external={("body", node): wrench}.'
+                'by="external" requires the wrenches: give external={("body", node): wrench}.'
             )
         if _is_parameter(name):
             parameters.find(system, name)  # says what is wrong with it
             continue
         raise ArgumentValueError(
-            f"by={name!r} is no input of {of}, which has {', '.join(known)}. {did_you_mean(name, known)}"
+            f"by={name!r} is not an input of {of}, which has {', '.join(known)}. {did_you_mean(name, known)}"
         )
     return tuple(dict.fromkeys(names))

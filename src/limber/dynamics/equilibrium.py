@@ -269,10 +269,10 @@ def _warn_of_instability(problem: Statics, start: Array, found: Point) -> None:
     falling = np.where(directions.stiff, directions.values, np.inf).argmin()
     i = int(problem.free[np.abs(directions.vectors[:, falling]).argmax()])
     warn(
-        f"the equilibrium of {problem.system.name!r} that was found is not stable: pushed a little, it moves away, mostly by "
-        f"{problem.system.describe_v(i)} (lb.modes has the growth rate). No force acts on it in that direction, which is why the "
-        "search stays there. Start off it (q), or push by a small force, for a stable one; if there is none, the load is "
-        "beyond what the system carries.",
+        f"the equilibrium found for {problem.system.name!r} is unstable: after a small disturbance the system "
+        f"moves away, mostly in {problem.system.describe_v(i)} (lb.modes gives the growth rate). No force "
+        "acts in that direction, which is why the search stays there. For a stable equilibrium, start from "
+        "another q or apply a small force; if there is none, the load exceeds what the system can carry.",
         ModelWarning,
     )
 
@@ -286,13 +286,13 @@ def refuse_unbalanced(problem: Statics, found: Point) -> None:
         V = directions.vectors[:, slack]
         force = V @ (V.T @ (directions.units * found.residual)[free])
         i = int(free[np.abs(force).argmax()])
-        why = "nothing holds it, and a force acts on it"
+        why = "a force acts on it and nothing balances it"
     else:
         parts = np.abs(found.residual[free]) / problem.sizes(found.q, found.multipliers)[free]
         i = int(free[parts.argmax()])
-        why = "the search ends there without a balance"
+        why = "the search ended without a balance"
         if not directions.convex:
-            why += ", where the stiffness is not positive: the load may be beyond what the system carries"
+            why += ", where the stiffness is not positive: the load may exceed what the system can carry"
     locking = next(name for name, w in s.layout.items() if w.v_modes.start <= i < w.v_joint.stop)
     lock = [f"lock the joint (locked=[{locking!r}])"]
     moves = np.arange(s.nv)[s.layout[locking].v_joint]
@@ -304,9 +304,9 @@ def refuse_unbalanced(problem: Statics, found: Point) -> None:
     if not slack.size:
         remedies = ["start nearer to it (q)", "apply the load in steps (lb.follow)", *lock]
     raise DynamicsError(
-        f"{s.name!r} has no equilibrium near this q: {s.describe_v(i)} lacks the generalized force "
-        f"{found.residual[i]:.4g} (imbalance {found.imbalance:.1g} of the forces present); {why}. "
-        f"Ways out: {', '.join(remedies)}."
+        f"{s.name!r} has no equilibrium near this q: {s.describe_v(i)} has an unbalanced generalized force of "
+        f"{found.residual[i]:.4g} ({found.imbalance:.1g} of the forces present); {why}. Possible remedies: "
+        f"{', '.join(remedies)}."
     )
 
 
@@ -321,7 +321,7 @@ def _warn_of_change(problem: Statics, found: Point) -> None:
         at, i = np.unravel_index(int(change.argmax()), change.shape)
         warn(
             f"this motion of {s.name!r} is not steady: {times[at]:.3g} s later the force on "
-            f"{s.describe_v(int(free[i]))} has changed by {change.max():.2g} of the forces present, since what the joints "
-            "turn or move is not symmetric about their motion. The forces balance at q only.",
+            f"{s.describe_v(int(free[i]))} has changed by {change.max():.2g} of the forces present, because what "
+            "the joints rotate or move is not symmetric about their motion. The forces balance only at q.",
             ModelWarning,
         )

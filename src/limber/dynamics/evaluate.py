@@ -63,7 +63,7 @@ def vectors(system: System, **named: tuple[ArrayLike, int]) -> tuple[tuple[int, 
         a = numbers(name, value, f"(..., {size})")
         if a.ndim == 0 or a.shape[-1] != size:
             if name == "q":
-                why = f"{system.name!r} has nq = {size}, and its neutral() is such a q"
+                why = f"{system.name!r} has nq = {size}; its neutral() is an example"
             elif name.startswith("external"):
                 why = "a wrench is [moment, force] in world axes"
             else:
@@ -78,7 +78,7 @@ def vectors(system: System, **named: tuple[ArrayLike, int]) -> tuple[tuple[int, 
     except ValueError:
         shapes = ", ".join(f"{n} {a.shape}" for n, a in zip(named, arrays))
         raise ArgumentValueError(
-            f"the leading (batch) dimensions do not fit together: {shapes}. They must be equal or broadcast."
+            f"the leading (batch) dimensions do not match: {shapes}. They must be equal or broadcast."
         ) from None
     flat = []
     for a in arrays:

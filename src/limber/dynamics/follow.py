@@ -117,7 +117,7 @@ def follow(
     gravity = flag("gravity", gravity)
     if not (gravity and np.any(system.gravity)) and not np.any(problem.tau) and not external:
         raise ArgumentValueError(
-            "there is no load to follow: give tau or external, or gravity=True for a system with gravity."
+            "there is no load to follow: give tau, external, or gravity=True for a system with gravity."
         )
     load = _Load(problem, gravity)
     rows = [load.first(steps[0], start)]
@@ -131,13 +131,13 @@ def follow(
             found, bracket = load.crossing(rows[-1], there)
             rows.append(found)
             critical, kind, shape = found.factor, there.kind, found.like(there.shape)
-            why = "no equilibrium is found between them"
+            why = "no equilibrium was found between them"
         elif end:
             rows.append(there)
             critical, kind, shape = there.factor, end, there.shape
             if end == UNRESOLVED:
                 bracket = (there.factor, factor)
-                why = "bodies deform without bound on the way, as their model does near the load at which it buckles"
+                why = "bodies deform without bound on the way, as the model does near its buckling load"
         else:
             rows.append(there)
             continue
@@ -146,7 +146,7 @@ def follow(
         kind = UNRESOLVED
         warn(
             f"the load at which {system.name!r} becomes unstable lies between the factors {bracket[0]:.8g} and "
-            f"{bracket[1]:.8g}, but the search for it was given up: {why}. The path ends at the first of them. Give "
+            f"{bracket[1]:.8g}, but the search for it stopped: {why}. The path ends at the first of them. Give "
             "factors between the two, or divide flexible bodies into several.",
             ModelWarning,
         )
@@ -176,7 +176,7 @@ def _warn_of_theory(path: LoadPath, worst: _State) -> None:
         system,
         q,
         f"the equilibrium of {system.name!r} under the largest load",
-        "the stops push it back, and its stiffness is theirs.",
+        "the stops push it back, so its stiffness is that of the stops.",
     )
 
 
@@ -361,8 +361,10 @@ def _checked(factors: ArrayLike) -> Array:
     steps = numbers("factors", factors, "(n,)")
     if steps.ndim != 1 or not steps.size or not np.isfinite(steps).all():
         raise ArgumentValueError(
-            f"factors must be a list of finite numbers, as np.linspace(0, 2, 21), got shape {steps.shape}."
+            f"factors must be a list of finite numbers, such as np.linspace(0, 2, 21), got shape {steps.shape}."
         )
     if not (np.diff(steps) > 0.0).all():
-        raise ArgumentValueError("factors must increase strictly, as in np.linspace(0, 2, 21).")
+        raise ArgumentValueError(
+            "factors must be strictly increasing, as in np.linspace(0, 2, 21)."
+        )
     return steps

@@ -80,9 +80,9 @@ def _refuse_broken(
 def warn_of_loose_forces(system: System, q: Array, driven: tuple[int, ...]) -> None:
     """Warn that more joints are driven than the closures leave free."""
     warn(
-        f"more joints of {system.name!r} are driven than its closures leave free, so the forces that the motion of "
-        f"{loose_names(system, q, driven)} takes are not unique: one set of them is given. Accelerations, and all other "
-        "forces that drive joints, are.",
+        f"more joints of {system.name!r} are driven than its closures leave free, so the forces needed for "
+        f"the motion of {loose_names(system, q, driven)} are not unique: one possible set is returned. The "
+        "accelerations and all other driving forces are unique.",
         ModelWarning,
     )
 

@@ -79,7 +79,7 @@ def forward_dynamics(
     if motion is not None:
         if method != "articulated":
             raise ArgumentValueError(
-                f'motion needs method="articulated", which passes over driven joints; got method={method!r}.'
+                f'motion requires method="articulated", which handles driven joints; got method={method!r}.'
             )
         driven, x = prescribed(system, tau, motion)
         row = f"{fastest_sweep(system)}_sweep"

@@ -97,7 +97,7 @@ def prescribed(system: System, tau: ArrayLike, motion: Motion) -> tuple[tuple[in
     """The numbers of the driven bodies, and tau with vdot in the entries of their joints."""
     if not isinstance(motion, Mapping):
         raise ArgumentTypeError(
-            f"motion must map names of bodies to the rates of the speeds of their joints, got {shown(motion)}."
+            f"motion must map body names to the rates of their joint speeds, got {shown(motion)}."
         )
     motion = system.by_body(motion, "motion")
     places = driven_bodies(system, motion)
@@ -121,7 +121,7 @@ def prescribed(system: System, tau: ArrayLike, motion: Motion) -> tuple[tuple[in
     except ValueError:
         given = ", ".join(f"{name} {shape}" for shape, name in shapes.items())
         raise ArgumentValueError(
-            f"the leading (batch) dimensions do not fit together: {given}. They must be equal or broadcast."
+            f"the leading (batch) dimensions do not match: {given}. They must be equal or broadcast."
         ) from None
     force = force.reshape(*np.shape(tau)[:-1], system.nv)
     x = np.array(np.broadcast_to(force, (*batch, system.nv)))

@@ -52,7 +52,7 @@ def _stacked_jacobian(system: System, q: ArrayLike, ends: Sequence[End], node) -
     check_system(system)
     if node is not None:
         raise ArgumentTypeError(
-            f"node={shown(node)} is given beside a list of ends: the nodes belong in that list, as in "
+            f"node={shown(node)} is given together with a list of ends: put the nodes in that list, as in "
             '[("link", "tip")].'
         )
     parts = [jacobian(system, q, *end) for end in checked_ends(system, ends, "body")]

@@ -92,6 +92,6 @@ def warn_outside_limits(system: System, q: Array, what: str, effect: str) -> Non
     ]
     more = f" and {len(joints) - 10} more" if len(joints) > 10 else ""
     warn(
-        f"{what} is outside of the limits of the joint of {', '.join(joints[:10])}{more}: {effect}",
+        f"{what} is outside the limits of the joint of {', '.join(joints[:10])}{more}: {effect}",
         ModelWarning,
     )

@@ -73,13 +73,13 @@ def described_load(found: Loaded, when: str = "") -> str:
     part = abs(found.part)
     off = f"up to about {50.0 * part:.0f} %" if part < 0.5 else "far"
     if found.part > 0.0:
-        what = f"is pulled by its loads{when}, which would stiffen it by {part:.2g} of its stiffness in some shape"
+        what = f"is under tension{when}, which would stiffen it by {part:.2g} of its stiffness in some shape"
         effect = f"a frequency is {off} too low"
     else:
-        what = f"is pressed by its loads{when} to {part:.2g} of those at which it buckles in the shapes of its modes"
+        what = f"is under compression{when}, at {part:.2g} of the loads at which it buckles in its mode shapes"
         effect = f"a frequency is {off} too high" if part < 1.0 else "a real structure would buckle"
     return (
-        f"body {found.name!r} {what}. Its linear shapes leave out what these loads do to its stiffness: {effect}. "
-        "Reduce the structure with geometric_stiffening=True; Structure.buckling finds the loads at which it buckles, "
-        f"parts of it included. Below {LOADED:g} no warning comes."
+        f"body {found.name!r} {what}. Its linear shapes ignore the effect of these loads on its stiffness: "
+        f"{effect}. Reduce the structure with geometric_stiffening=True; Structure.buckling finds the loads "
+        f"at which it or a part of it buckles. Below {LOADED:g} there is no warning."
     )

@@ -165,8 +165,8 @@ def modes(
     warn_outside_limits(
         system,
         q,
-        f"the configuration of {system.name!r} whose modes are asked for",
-        "these modes have the stiffness of the stops. Give q within the limits.",
+        f"the configuration of {system.name!r} at which modes are requested",
+        "these modes include the stiffness of the stops. Give a q within the limits.",
     )
     worst, note = _imbalance(problem, q, lam, tau is not None)
     if problem.moving:
@@ -259,8 +259,9 @@ def _refuse_overflow(system: System, matrices: Sequence[Array]) -> None:
     largest = max(float(np.abs(x).max()) for x in matrices)
     if not largest < LARGEST:
         raise DynamicsError(
-            f"modes of {system.name!r}: damping or stiffness over mass is {largest:.1e} in SI units, too large to compute "
-            "with. Look for a joint with a far too large damping, stiffness, or friction over friction_speed."
+            f"modes of {system.name!r}: damping or stiffness over mass is {largest:.1e} in SI units, too large to "
+            "compute with. Look for a joint whose damping, stiffness or ratio friction/friction_speed is far too "
+            "large."
         )
 
 
@@ -286,10 +287,10 @@ def _about_motion(problem: Statics, q: Array, M: Array, lam: Array | None) -> ei
         changes.append(reduced.broken(there))
     if max(changes) > STEADY:
         warn(
-            f"this motion of {system.name!r} is not steady: in its course the equations of small motion change by "
-            f"{max(changes):.2g} of their largest terms, since what the joints turn or move is not symmetric about their "
-            "motion, or gravity and external forces turn against it. These modes are those of the equations as they are "
-            "at q.",
+            f"this motion of {system.name!r} is not steady: along it the equations of small motion change by "
+            f"{max(changes):.2g} of their largest terms, because what the joints rotate or move is not symmetric "
+            "about their motion, or because gravity or external forces rotate relative to it. These modes are "
+            "those of the equations at q.",
             ModelWarning,
         )
     return reduced.whole(eigen.unsymmetric(*[*given, uncertain], steady=True))
@@ -339,8 +340,8 @@ def _imbalance(problem: Statics, q: Array, lam: Array | None, actuated: bool) ->
     if worst <= UNBALANCED:
         return worst, ""
     return worst, (
-        f"Not an equilibrium: {system.describe_v(i)} lacks the generalized force {r[i]:.3g}, {worst:.2g} of the forces "
-        "present. lb.equilibrium finds one."
+        f"Not an equilibrium: {system.describe_v(i)} has an unbalanced generalized force of {r[i]:.3g}, "
+        f"{worst:.2g} of the forces present. lb.equilibrium finds one."
     )
 
 

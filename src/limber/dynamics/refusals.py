@@ -92,17 +92,17 @@ def refuse(
             else f"The geometric stiffening of {bent!r}"
         )
         why = (
-            f"the mass matrix is not positive definite at this configuration, by {verdict.freedom} of body "
-            f"{verdict.body!r}. {whose} is in truncated form, all that unit loads tell of a structure, and "
-            "that form fails at deflections of a few per cent of the length. Reduce it to fewer modes, divide it into "
-            "several bodies, or leave the stiffening out."
+            f"the mass matrix is not positive definite at this configuration, because of {verdict.freedom} of "
+            f"body {verdict.body!r}. {whose} is truncated, since it is derived from unit loads alone, and this "
+            "form fails at deflections of a few per cent of the length. Use fewer modes, divide the body into "
+            "several, or omit the stiffening."
         )
     else:
         why = (
             f"the articulated inertia is singular at this configuration, where {verdict.freedom} of body "
-            f"{verdict.body!r} moves no mass, alone or together with freedoms outboard of it. Look for a body without "
-            "mass or inertia at the end of a chain that is stretched out, for a compound joint whose axes are in "
-            "line, and for deformations of a radian and more."
+            f"{verdict.body!r} moves no mass, alone or together with degrees of freedom outboard of it. Look for "
+            "a body without mass or inertia at the end of a stretched-out chain, for a compound joint whose axes "
+            "are aligned, and for deformations of a radian or more."
         )
     raise DynamicsError(f"the dynamics of {system.name!r} has no finite result{which}: {why}")
 

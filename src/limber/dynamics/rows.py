@@ -169,8 +169,9 @@ def _refuse_masses(system: System, A: Array, null: Array, moving: np.ndarray | s
     parts = np.abs(hidden).max(axis=1) > NOTHING * np.abs(hidden).max()
     names = [name for name, rows in system.closure_rows.items() if parts[rows].any()]
     raise DynamicsError(
-        f"the closures of {system.name!r} tie bodies whose masses differ so much that rounding hides what they hold: {listed(names)}. "
-        "Give the lightest bodies between them more mass, or attach these by a joint instead of a closure."
+        f"the closures of {system.name!r} connect bodies whose masses differ so much that their constraints "
+        f"are lost to rounding: {listed(names)}. Give the lightest of these bodies more mass, or attach them "
+        "with a joint instead of a closure."
     )
 
 

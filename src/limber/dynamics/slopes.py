@@ -137,9 +137,9 @@ def _closure_forces(at: State, batch: tuple[int, ...]) -> Array:
         if space.null.size:
             which = f" (state {i} of the batch)" if len(states) > 1 else ""
             raise DynamicsError(
-                f"closure forces of {s.name!r} have no slopes{which}: {space.null.shape[1]} of its {s.rows} closure rows "
-                "depend on the others, so the forces are not unique. Close the loops with joints that leave those "
-                "motions free, such as Spherical or CompoundJoint, or take the slopes of forward_dynamics."
+                f"the closure forces of {s.name!r} have no derivatives{which}: {space.null.shape[1]} of its {s.rows} "
+                "closure rows depend on the others, so the forces are not unique. Close the loops with joints that "
+                "allow those motions, such as Spherical or CompoundJoint, or differentiate forward_dynamics."
             )
         found[i] = evaluated(s, "wrenches", (state, space.multipliers(f))).ravel()
     return found.reshape(*batch, -1)

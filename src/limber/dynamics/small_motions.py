@@ -77,8 +77,8 @@ def small_motions(problem: Statics, q: Array, M: Array, K: Array) -> SmallMotion
     n = space.basis.shape[1]
     if n == 0:
         raise ArgumentValueError(
-            f"the closures of {system.name!r} leave nothing that could move: {space.rank} of their rows are independent, "
-            f"and {len(free)} speeds are free. lb.freedoms says more. Lock fewer joints, or check the closures."
+            f"the closures of {system.name!r} allow no motion: {space.rank} of their rows are independent, for "
+            f"{len(free)} free speeds. lb.freedoms gives details. Lock fewer joints, or check the closures."
         )
     T = np.zeros((system.nv, n))
     T[free] = space.basis
@@ -93,9 +93,9 @@ def warn_if_singular(states: Iterable[tuple[Statics, Array]]) -> None:
         freedoms = freedoms_if_singular(problem.system, q, problem.free) if problem.carried else 0
         if freedoms:
             warn(
-                f"{problem.system.name!r} is in a singular position: its closures allow {freedoms} freedom(s) at q, but not all "
-                "of them nearby, and the forces of the closures, on which the stiffness depends, are not unique. Take these "
-                "modes as those of q only, or move away from it.",
+                f"{problem.system.name!r} is in a singular position: its closures leave {freedoms} degree(s) of "
+                "freedom at q, but fewer nearby, and the closure forces, on which the stiffness depends, are not "
+                "unique. These modes are valid only at q; move away from it if you can.",
                 ModelWarning,
             )
             return

@@ -52,9 +52,9 @@ def warn_where_missed(system: System, q: ArrayLike) -> None:
         state = int(parts.argmax())
         which = f" of state {state}" if len(off) > 1 else ""
         warn(
-            f"the closure {worst(system, off[state])} at q{which}: no coordinates of its joint were found that have its ends "
-            "there, so that the result is that of another position. lb.project(system, q) finds a "
-            "configuration that meets it.",
+            f"the closure {worst(system, off[state])} at q{which}: no coordinates of its cut joint were found "
+            "that match the position of its ends, so the result is that of another position. lb.project(system, "
+            "q) finds a configuration that satisfies it.",
             ModelWarning,
         )
     singular = singular_joint(system, np.reshape(q, (-1, system.nq)))
@@ -62,8 +62,9 @@ def warn_where_missed(system: System, q: ArrayLike) -> None:
         name, state = singular
         which = f" of state {state}" if len(off) > 1 else ""
         warn(
-            f"the cut joint of the closure {name!r} is singular at q{which}: parts of it allow the same motion there, as where its links "
-            "are stretched out, and what else it holds is not determined. Results that depend on the closure mean nothing at such a "
-            "position; a millionth of a radian beside it they are right.",
+            f"the cut joint of the closure {name!r} is singular at q{which}: parts of it allow the same motion "
+            "there, for instance because its links are stretched out, so its constraints are not fully "
+            "determined. Results that depend on the closure are meaningless at such a position; a millionth of a "
+            "radian away they are right.",
             ModelWarning,
         )

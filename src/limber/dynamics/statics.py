@@ -200,8 +200,8 @@ def refuse_broken(problem: Statics, q: Array) -> None:
     else:
         what = worst(s, rates, "has the velocity {:.3g} (rad/s or m/s)")
     raise ArgumentValueError(
-        f"v breaks a closure of {s.name!r}: {what}. A closed system moves steadily only if constant speeds keep its closures, "
-        "as the spin of a hub that carries the whole loop does."
+        f"v breaks a closure of {s.name!r}: {what}. A closed system moves steadily only if constant speeds "
+        "satisfy its closures, like the spin of a hub that carries the whole loop."
     )
 
 
@@ -211,8 +211,8 @@ def refuse_modal_speeds(system: System, v: Array) -> None:
         for i in range(where.v_modes.start, where.v_modes.stop):
             if v[i] != 0.0:
                 raise ArgumentValueError(
-                    f"v[{i}] = {v[i]:g}, the speed of {system.describe_v(i)}, must be zero: a body that deforms is not in a "
-                    "steady motion."
+                    f"v[{i}] = {v[i]:g}, the speed of {system.describe_v(i)}, must be zero: in a steady motion no body "
+                    "changes its deformation."
                 )
 
 

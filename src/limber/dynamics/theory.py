@@ -75,7 +75,7 @@ def tell(found: Iterable[Outside]) -> None:
         others = [repr(item.body) for item in items if item is not worst]
         more = len(others) - SPOKEN
         listed = ", ".join(others[:SPOKEN]) + (f" and {more} more" if more > 0 else "")
-        same = f"The same holds, to a lesser degree, for {len(others)} other bodies: {listed}."
+        same = f"The same applies, to a lesser degree, to {len(others)} other bodies: {listed}."
         warn(_warning(f"{worst.text} {same}", worst.degree))
 
 
@@ -140,14 +140,15 @@ def deep_beams(system: System) -> DeepBeams:
 
 def tipped(name: str, part: float, critical: float, when: str = "") -> Outside:
     """A beam whose moment at the root is this fraction of the critical one."""
-    effect = "a real beam would tip over"
+    effect = "a real beam would buckle sideways"
     if part < 1.0:
         effect = f"a frequency may be {50.0 * part**2:.0f} % too high"
     text = (
-        f"body {name!r} carries a moment of {part * critical:.4g} N m at its root{when}, {part:.2g} of that at which a force at "
-        f"its tip makes a cantilever like it tip over sideways, {critical:.4g} N m. The shapes of one beam do not couple bending "
-        f"and torsion: {effect}. Divide it into several beams, or reduce a frame (lb.structures.frame) with "
-        f"geometric_stiffening=True. Below {TIPPING:g} of that moment no warning comes."
+        f"body {name!r} carries a moment of {part * critical:.4g} N m at its root{when}, {part:.2g} of the "
+        f"moment at which a tip force buckles a cantilever of this kind sideways, {critical:.4g} N m. The "
+        f"shapes of one beam do not couple bending and torsion: {effect}. Divide it into several beams, or "
+        f"reduce a frame (lb.structures.frame) with geometric_stiffening=True. Below {TIPPING:g} of that "
+        "moment there is no warning."
     )
     return Outside(name, "moment", part / TIPPING, text)
 
@@ -200,15 +201,16 @@ def pulled(name: str, load: float, critical: float, when: str = "") -> Outside:
     part = abs(load) / critical
     off = f"about {50.0 * part:.0f} %" if part < 0.5 else "far"
     if load > 0.0:
-        what, effect = "is pulled by", f"its lowest frequency is {off} too low"
+        what, effect = "is under tension of", f"its lowest frequency is {off} too low"
     elif part < 1.0:
-        what, effect = "is pressed by", f"its lowest frequency is {off} too high"
+        what, effect = "is under compression of", f"its lowest frequency is {off} too high"
     else:
-        what, effect = "is pressed by", "a real beam would buckle"
+        what, effect = "is under compression of", "a real beam would buckle"
     text = (
-        f"body {name!r} {what} {abs(load):.4g} N along its axis{when}, {part:.2g} of the load at which a cantilever "
-        f"like it buckles, {critical:.4g} N. Its linear shapes leave out what this load does to its stiffness: {effect}. "
-        f"Make it with geometric_stiffening=True. Below {LOADED:g} of that load no warning comes."
+        f"body {name!r} {what} {abs(load):.4g} N along its axis{when}, {part:.2g} of the load at which a "
+        f"cantilever of this kind buckles, {critical:.4g} N. Its linear shapes ignore the effect of this load "
+        f"on its stiffness: {effect}. Create it with geometric_stiffening=True. Below {LOADED:g} of that load "
+        "there is no warning."
     )
     return Outside(name, "load", part / LOADED, text)
 
@@ -262,17 +264,17 @@ def stretching_spin(spin: Array, root: Array) -> Array:
 def spun(name: str, speed: float, spin: float, lowest: float, when: str = "") -> Outside:
     """A body that rotates too fast; the part `spin` of its speed stretches it."""
     part = spin / lowest
-    of_which = "" if spin > 0.99 * speed else f", of which {spin:.3g} rad/s stretch it"
+    of_which = "" if spin > 0.99 * speed else f", of which {spin:.3g} rad/s stretches it"
     if part < 1.0:
         off = 1.0 - (1.0 + SOUTHWELL * part**2) ** -0.5
-        effect = f"frequencies of bending are about {100.0 * off:.0f} % too low"
+        effect = f"bending frequencies are about {100.0 * off:.0f} % too low"
     else:
         effect = "the model may diverge where the real body does not"
     text = (
         f"body {name!r} turns at {speed:.3g} rad/s{when}{of_which}, {part:.2g} of its lowest frequency, "
-        f"{lowest:.3g} rad/s. This model leaves out the stiffening by rotation: {effect}. "
-        "Give the body second-order shapes (geometric_stiffening=True of a beam or structure, second= of "
-        f"FlexibleBody.from_nodes). Below {SPIN:g} of the frequency no warning comes."
+        f"{lowest:.3g} rad/s. This model ignores stiffening due to rotation: {effect}. Give the body "
+        "second-order shapes (geometric_stiffening=True for a beam or structure, second= in "
+        f"FlexibleBody.from_nodes). Below {SPIN:g} of the frequency there is no warning."
     )
     return Outside(name, "spin", part / SPIN, text)
 
@@ -294,10 +296,10 @@ def turned(system: System, name: str, q: Array, when: Sequence[str]) -> Outside 
     row, node = np.unravel_index(np.argmax(sizes), sizes.shape)
     missing = "its foreshortening is missing"
     if body.stiffens:
-        missing = "the law of its bending is no longer linear"
+        missing = "its bending is no longer linear"
     text = (
-        f"body {name!r}: node {nodes.names[node]!r} turns by {sizes[row, node]:.3g} rad{when[int(row)]}. The shapes of "
-        f"a body are those of small deformation; beyond {ROTATION:g} rad {missing}. Divide it into several bodies, or take "
-        "the numbers as a sign of trouble only."
+        f"body {name!r}: node {nodes.names[node]!r} turns by {sizes[row, node]:.3g} rad{when[int(row)]}. The "
+        f"shapes of a body are valid for small deformation; beyond {ROTATION:g} rad {missing}. Divide it into "
+        "several bodies, or treat the numbers only as a sign of trouble."
     )
     return Outside(name, "rotation", float(sizes[row, node]) / ROTATION, text)

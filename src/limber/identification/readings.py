@@ -26,9 +26,9 @@ from limber.control.sensors import (
     Tachometer,
 )
 from limber.control.sensors.base import Sensor
-from limber.control.sensors.opened import opened_at, places_in
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.identification.sensitivity import Motion
+from limber.simulation.opened_joint import opened_at, places_in
 
 #: Symmetric matrices of which the kernels read both triangles.
 BOTH = ("stiffness", "damping")

@@ -78,8 +78,9 @@ class Regression:
         """The system with `numbers`; raises a DynamicsError if some of its bodies are impossible."""
         if self.impossible:
             raise DynamicsError(
-                f"no distribution of mass has the numbers found for {listed(self.impossible)}: torques tell sums of numbers, and the "
-                "rest are those of the model. Call regression(..., consistent=True), which finds possible ones."
+                f"no mass distribution has the numbers found for {listed(self.impossible)}: torques tell sums of "
+                "numbers, and the rest are those of the model. Call regression(..., consistent=True), which finds "
+                "possible ones."
             )
         return with_values(self._given, self._numbers, np.array(list(self.numbers.values())))
 
@@ -283,6 +284,6 @@ def _doubts(words: list[str], C: Array, impossible: tuple[str, ...]) -> list[str
         )
     if impossible:
         found.append(
-            f"no distribution of mass has the numbers of {listed(impossible)}: use consistent=True for possible ones."
+            f"no mass distribution has the numbers of {listed(impossible)}: use consistent=True for possible ones."
         )
     return found

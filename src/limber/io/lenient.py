@@ -42,7 +42,7 @@ def inertia_notes(bodies: Mapping[str, RigidBody]) -> list[str]:
     strange = [name for name, body in bodies.items() if body.check_inertia is False]
     if strange:
         notes.append(
-            f"the inertias of links {listed(strange)} are kept, but no distribution of mass has them: one principal "
+            f"the inertias of links {listed(strange)} are kept, but no mass distribution has them: one principal "
             "moment is larger than the sum of the others"
         )
     negative = {

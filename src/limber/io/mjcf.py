@@ -111,6 +111,14 @@ def _body_names(element: Element) -> Iterator[str]:
         yield from _body_names(child)
 
 
+def _has_inertial(element: Element) -> bool:
+    """Whether a body, or a frame in it, has an <inertial>."""
+    return any(
+        child.tag == "inertial" or (child.tag == "frame" and _has_inertial(child))
+        for child in element.children
+    )
+
+
 def _gravity(root: Element, left_out: LeftOut) -> Array:
     gravity = np.array([0.0, 0.0, -9.81])
     for option in root.all("option"):
@@ -160,7 +168,7 @@ class _Reader:
             elif child.tag == "freejoint" and body is not None:
                 body.joints.append(self.joints.read(child, frame))
             elif child.tag == "inertial" and body is not None:
-                body.inertial = self._inertial(child)
+                body.inertial = self._inertial(child, frame)
 
     def _body(self, element: Element, parent: str, frame: Pose, child_class: str | None) -> None:
         name = element.attributes.get("name") or self._free_name()
@@ -214,13 +222,13 @@ class _Reader:
     def _needs_geoms(self, body: MjcfBody) -> bool:
         """Whether the geoms of a body make its inertia."""
         how = self.compiler.inertia_from_geoms
-        return how == "true" or (how == "auto" and next(body.element.all("inertial"), None) is None)
+        return how == "true" or (how == "auto" and not _has_inertial(body.element))
 
-    def _inertial(self, element: Element) -> Inertial:
+    def _inertial(self, element: Element, frame: Pose) -> Inertial:
         self.left_out.attributes(
             element, {"pos", "mass", "diaginertia", "fullinertia", *ORIENTATIONS}
         )
-        pose = self.compiler.pose(element)
+        pose = frame.then(self.compiler.pose(element))
         if "fullinertia" in element.attributes:
             xx, yy, zz, xy, xz, yz = element.numbers("fullinertia", 6)
             moments = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
@@ -232,7 +240,9 @@ class _Reader:
 
 def inertial_of(body: MjcfBody, compiler: Compiler) -> Inertial:
     """Mass, centre and inertia of a body, with the bounds of the compiler."""
-    found = body.inertial or Inertial(0.0, np.zeros(3), np.zeros((3, 3)))
+    # Of a body without any mass, which only a bound gives one, MuJoCo has the centre at the `pos` of the body.
+    nowhere = body.element.numbers("pos", 3, "0 0 0") if compiler.smallest_mass else np.zeros(3)
+    found = body.inertial or Inertial(0.0, nowhere, np.zeros((3, 3)))
     if compiler.inertia_from_geoms == "true" or (
         compiler.inertia_from_geoms == "auto" and body.inertial is None
     ):

@@ -197,8 +197,10 @@ class Defaults:
 
 
 def _merged(defaults: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]:
-    """Attributes over their defaults; an orientation replaces another one."""
+    """Attributes over their defaults; an orientation replaces another one, and a `size` its own first numbers."""
     kept = dict(defaults)
     if any(name in own for name in ORIENTATIONS):
         kept = {name: value for name, value in kept.items() if name not in ORIENTATIONS}
-    return kept | dict(own)
+    size = own.get("size", "").split()
+    size += kept.get("size", "").split()[len(size) :]
+    return kept | dict(own) | ({"size": " ".join(size)} if size else {})

@@ -99,7 +99,7 @@ class Joint(Frozen):
         """Return the same joint with additional or changed physics options."""
         if self.physics.options - self.physics.given.keys():
             raise ArgumentTypeError(
-                f"{self!r} is made of joints with physics of their own: give the options to those."
+                f"{self!r} consists of joints with their own physics: give the options to those joints."
             )
         made = object.__new__(type(self))
         vars(made).update(vars(self), _frozen=False)

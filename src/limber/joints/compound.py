@@ -37,7 +37,7 @@ class CompoundJoint(Joint):
         if self.dofs > 6:
             raise ArgumentValueError(
                 f"joints have {self.dofs} speeds together; a joint between two bodies has at most 6 independent ones. "
-                "Leave some out, or put bodies in between."
+                "Remove some, or put bodies in between."
             )
         if not physics:
             self._finish(joined([joint.physics for joint in joints]))
@@ -45,8 +45,8 @@ class CompoundJoint(Joint):
         for i, joint in enumerate(joints):
             if joint.physics.given:
                 raise ArgumentValueError(
-                    f"{next(iter(physics))} is given for all joints together, and joints[{i}] has "
-                    f"{next(iter(joint.physics.given))} of its own. Give physics either to each joint or to all of them."
+                    f"{next(iter(physics))} is given for all joints together, but joints[{i}] has its own "
+                    f"{next(iter(joint.physics.given))}. Give physics either to each joint or to all of them together."
                 )
         self._finish(physics)
 

@@ -187,8 +187,8 @@ def physics_of(joint: Joint, given: JointOptions) -> JointPhysics:
     ):
         i = int(np.argmax(static < friction))
         raise ArgumentValueError(
-            f"static_friction must be at least friction, got {static[i]:g} below {friction[i]:g}: the level at which "
-            "a joint breaks away is the higher one."
+            f"static_friction must be at least friction, got {static[i]:g} below {friction[i]:g}: the breakaway "
+            "level cannot be below the sliding level."
         )
     stribeck = (
         option("stribeck_speed", 0.0, above=True)
@@ -244,8 +244,8 @@ def changed(physics: JointPhysics, arrays: Mapping[str, Array]) -> JointPhysics:
     if (made.static_friction < made.friction).any():
         i = int(np.argmax(made.static_friction < made.friction))
         raise ArgumentValueError(
-            f"static_friction must be at least friction, got {made.static_friction[i]:g} below {made.friction[i]:g}: the "
-            "level at which a joint breaks away is the higher one."
+            f"static_friction must be at least friction, got {made.static_friction[i]:g} below "
+            f"{made.friction[i]:g}: the breakaway level cannot be below the sliding level."
         )
     if (made.lower >= made.upper).any():
         i = int(np.argmax(made.lower >= made.upper))
@@ -278,7 +278,7 @@ def _refuse_names(joint: Joint, given: JointOptions) -> None:
             raise ArgumentTypeError(f"{kind} has no option {name!r}. {did_you_mean(name, OPTIONS)}")
     if given and not joint.dofs:
         raise ArgumentValueError(
-            f"{kind} does not move, so it takes no {next(iter(given))}: leave it out."
+            f"{kind} does not move, so it takes no {next(iter(given))}: remove it."
         )
     of_coordinates = [x for x in OF_COORDINATES if given.get(x) is not None]
     if of_coordinates and not any(joint.has_coordinate):
@@ -286,8 +286,8 @@ def _refuse_names(joint: Joint, given: JointOptions) -> None:
     for name, (needed, what) in DEPENDENT.items():
         if name in given and not any(x in given for x in needed):
             raise ArgumentValueError(
-                f"{name} needs {' or '.join(needed)}: it is {what}, and does nothing alone. Leave it out, or give "
-                f"{needed[0]}, be it zero."
+                f"{name} needs {' or '.join(needed)}: it is {what} and has no effect alone. Remove it, or give "
+                f"{needed[0]} (zero is allowed)."
             )
 
 
@@ -295,8 +295,8 @@ def _refuse_stops(limited: bool, given: JointOptions) -> None:
     """Refuse limits that say nothing of their stops, and stops without limits."""
     if limited and "stop_stiffness" not in given:
         raise ArgumentValueError(
-            "limits need stop_stiffness, the stiffness of the stops in N m/rad or N/m. Give 0 for limits that are only "
-            "there to be read, by controllers for instance."
+            "limits need stop_stiffness, the stiffness of the stops in N m/rad or N/m. Give 0 for limits that "
+            "have no stops and are only read, for instance by controllers."
         )
     for name in ("stop_stiffness", "stop_damping", "stop_softness"):
         if name in given and not limited:
@@ -332,7 +332,7 @@ def limits_in_words(lower: float, upper: float) -> str:
 
 def _one_each(name: str, value: Any, speeds: int, minimum: float | None, above: bool) -> Array:
     """`value` as one number, or expression, for every speed."""
-    hint = "One number, or one for every speed of the joint."
+    hint = "Give one number, or one for each speed of the joint."
     if free_symbols(value) and not name.endswith("_limit"):
         single = not isinstance(value, (list, tuple)) and not hasattr(value, "tolist")
         given = [value] * speeds if single else value
@@ -346,7 +346,7 @@ def _one_each(name: str, value: Any, speeds: int, minimum: float | None, above: 
     x = numbers(name, value, f"() or ({speeds},)", f" {hint}")
     if name.endswith("_limit"):  # may be infinite
         if np.isnan(x).any():
-            raise ArgumentValueError(f"{name} is nan: give a number, or leave it out for no limit.")
+            raise ArgumentValueError(f"{name} is nan: give a number, or omit it for no limit.")
         x = np.minimum(x, np.finfo(float).max)
     result = array(name, np.full(speeds, x) if x.ndim == 0 else x, (speeds,), hint).copy()
     if name.endswith("_limit"):
@@ -378,7 +378,7 @@ def _limits(value: Any, speeds: int) -> tuple[Array, Array]:
     lower, upper = np.full(speeds, -math.inf), np.full(speeds, math.inf)
     if value is None:
         return lower, upper
-    what = "limits must be a pair (lower, upper), either of them a number or None"
+    what = "limits must be a pair (lower, upper), each a number or None"
     if isinstance(value, np.ndarray):
         value = value.tolist()
     if not isinstance(value, Sequence) or isinstance(value, str):
@@ -400,8 +400,7 @@ def _limits(value: Any, speeds: int) -> tuple[Array, Array]:
                 bounds[i] = float(array(where, x, ()))
                 if abs(bounds[i]) > FARTHEST:
                     raise ArgumentValueError(
-                        f"{where} has the limit {bounds[i]:g}, too large to compute with: give None for a limit that is "
-                        "not there."
+                        f"{where} has the limit {bounds[i]:g}, which is too large to compute with: give None for no limit."
                     )
         if not lower[i] < upper[i]:
             raise ArgumentValueError(
@@ -447,9 +446,9 @@ def _refuse_without_coordinate(joint: Joint, physics: JointPhysics) -> None:
 
 
 _NO_COORDINATE = (
-    "{joint} takes no {name}: its speeds are not the rates of coordinates, so there is no angle or displacement for "
-    "each of them. It takes damping and friction. Use a CompoundJoint of revolute and prismatic joints where {name} "
-    "is needed."
+    "{joint} takes no {name}: its speeds are not the rates of coordinates, so there is no angle or "
+    "displacement for each of them. It takes damping and friction. If you need {name}, use a "
+    "CompoundJoint of revolute and prismatic joints."
 )
 
 

@@ -48,9 +48,9 @@ class SimpleJoint(Joint):
                 left = b - basis @ (basis.T @ b)
                 if np.linalg.norm(left) > 1e-9 * np.linalg.norm(H[:, i]) * np.linalg.norm(H[:, j]):
                     raise ArgumentValueError(
-                        f"H is not integrable: the Lie bracket of columns {j} and {i} leaves their span, so no "
-                        f"joint with {r} coordinates has this constant map. Use CompoundJoint with one "
-                        "SimpleJoint per column, inboard to outboard."
+                        f"H is not integrable: the Lie bracket of columns {j} and {i} is outside their span, so no joint with "
+                        f"{r} coordinates has this constant map. Use CompoundJoint with one SimpleJoint per column, inboard "
+                        "to outboard."
                     )
         self.groups = (screws(H),)
         self._H = H

@@ -11,6 +11,7 @@ from limber.assembly import System
 from limber.checks import Array
 from limber.control import AttitudeController, EigenAxisSlew, Unloading
 from limber.control.attitude import SecondOrder, hub_modes, low_pass, notches
+from limber.control.attitude.rigid import free_hub, placed
 from limber.control.controller import Controller
 from limber.control.rotations import product, quaternion_of_vector
 from limber.control.shaping import KINDS, Shaper
@@ -100,8 +101,14 @@ class AttitudeSection(Section):
                 filters.append(low_pass(self.low_pass))
             reference = None
             if self.slew is not None:
+                if abs(self.slew.angle) > math.pi:
+                    raise (where / "slew" / "angle").error(
+                        f"is {self.slew.angle:g} rad, and a slew turns the shorter way, by pi at most."
+                    )
+                free_hub(system, self.hub, "slew")
                 first = system.layout[self.hub].q_joint.start
-                reference = self.slew.build(system, self.hub, q0[first : first + 4])
+                start = product(placed(system, self.hub), q0[first : first + 4])
+                reference = self.slew.build(system, self.hub, start)
             unloading = None
             if self.unloading is not None:
                 given = {key: x for key, x in dict(self.unloading).items() if x is not None}

@@ -212,7 +212,7 @@ class OutputSection(Section):
         if times is None or not times.size or times[0] < 0.0 or times[-1] > duration:
             raise where.error(f"must be times from 0 to the duration, {duration:g} s.", "times")
         if not (np.diff(times) > 0.0).all():
-            raise where.error("must increase strictly.", "times")
+            raise where.error("must be strictly increasing.", "times")
 
 
 class ScenarioSection(Section):

@@ -72,7 +72,7 @@ def check_body(system: System, name: str, where: Where, *, joints: bool = True) 
     """Reject a body that the system does not have; `joints` says whether the name of its joint is accepted too."""
     if not joints and system.is_joint(name):
         raise where.error(
-            f"{name!r} is a joint of {system.name!r}: name its body, {system.joint_body(name)!r}."
+            f"{name!r} is a joint of {system.name!r}: give the name of its body, {system.joint_body(name)!r}."
         )
     if name not in system.layout:
         hint = did_you_mean(name, system.layout)

@@ -46,8 +46,8 @@ def closed_state(
     if off := apart(system, q):
         name = instead.split(", ", maxsplit=1)[0]
         raise ArgumentValueError(
-            f"{what} does not meet the closures of {system.name!r}: {off}. Take "
-            f"{name} = lb.assemble(system, guess{locked}), or lb.project(system, q{locked}) for one that is nearly right."
+            f"{what} does not satisfy the closures of {system.name!r}: {off}. Take {name} = lb.assemble(system, "
+            f"guess{locked}), or lb.project(system, q{locked}) for one that is nearly right."
         )
     rates = evaluated(system, "row_rates", (q, v))
     moved = np.abs(rates / row_units(system)).max(initial=0.0)

@@ -29,6 +29,7 @@ from limber.simulation.data_frames import column_names, data_frame, dataset
 from limber.simulation.deformation import deflection, strain
 from limber.simulation.events import Happened
 from limber.simulation.interpolation import resampled
+from limber.simulation.joint_wrench import joint_wrench
 from limber.simulation.node_motion import NodeMotion, node_motion
 from limber.simulation.power_audit import PowerAudit, audited
 from limber.simulation.samples import Samples
@@ -278,6 +279,17 @@ class Result:
     def node(self, body: str, node: str | int | None = None) -> NodeMotion:
         """The motion of a node, or of the body frame if `node` is None."""
         return node_motion(self, body, node)
+
+    def joint_wrench(self, body: str) -> Array:
+        """The wrench [moment, force] that acts on a body through its joint from inboard, (n, 6), N m and N.
+
+        It is what the bearings and the drive of the joint carry, in the axes of the joint's inboard frame and about its
+        origin, as a sensor `lb.control.ForceTorque(body)` reads it.  It includes the weight, inertia and external forces
+        of everything outboard, and the forces of closures there.  If closures are redundant and the wrench is not
+        unique, the closure forces of least norm are used, and a ModelWarning says so.  `constraint_forces` gives the
+        forces in the cut joints of closed loops.
+        """
+        return joint_wrench(self, body)
 
     def deflection(self, body: str, node: str | int) -> Array:
         """The displacement of a node from its undeformed position, (n, 3), in the axes of its body."""

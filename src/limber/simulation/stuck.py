@@ -66,8 +66,8 @@ def _open(run: Run, method: Method, gap: float, row: int) -> str:
         what = f"after the next fixed step of {run.clock[R.STEP]:.2g} s"
         advice = 'Take a smaller step, or an adaptive method such as method="dop853".'
     return (
-        f"the closures of {s.name!r} cannot be met any more after t = {run.t:.6g} s: {name!r} is off by {gap:.3g} (rad or m) "
-        f"{what}. {advice}"
+        f"the closures of {s.name!r} can no longer be satisfied after t = {run.t:.6g} s: {name!r} is off by "
+        f"{gap:.3g} (rad or m) {what}. {advice}"
     )
 
 

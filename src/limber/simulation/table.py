@@ -40,8 +40,8 @@ class Table:
         if not (np.diff(t) > 0.0).all():
             i = int(np.argmin(np.diff(t) > 0.0))
             raise ArgumentValueError(
-                f"t must increase strictly, but t[{i + 1}] = {t[i + 1]:g} does not follow t[{i}] = {t[i]:g}. For a jump, "
-                "put a second time just after the first."
+                f"t must be strictly increasing, but t[{i + 1}] = {t[i + 1]:g} does not follow t[{i}] = {t[i]:g}. For "
+                "a jump, put a second time just after the first."
             )
         tau = array("tau", self.tau, (t.size, "nv"), f"One row for each of the {t.size} times.")
         if not isinstance(self.smooth, (bool, np.bool_)):

@@ -137,8 +137,8 @@ def refuse_indefinite(result: Result, stuck: SimulationError | None = None) -> N
             continue
         name = verdict.body if verdict.body in truncated else truncated[0]
         error = SimulationError(
-            f"the mass matrix of {s.name!r} is not positive definite at t = {result.t[row]:.6g} s, by {verdict.freedom} of "
-            f"body {verdict.body!r}. {_truncated(name)}"
+            f"the mass matrix of {s.name!r} is not positive definite at t = {result.t[row]:.6g} s, because of "
+            f"{verdict.freedom} of body {verdict.body!r}. {_truncated(name)}"
         )
         error.result = result[:row]
         raise error
@@ -149,9 +149,9 @@ def refuse_indefinite(result: Result, stuck: SimulationError | None = None) -> N
 def _truncated(name: str) -> str:
     """Information about a body with truncated second-order shapes."""
     return (
-        f"The geometric stiffening of {name!r} is in truncated form, all that unit loads tell of a structure, and in that "
-        "form the mass matrix becomes indefinite at deflections of a few per cent of the length. Reduce it to fewer modes, "
-        "divide it into several bodies, or leave the stiffening out."
+        f"The geometric stiffening of {name!r} is truncated, since it is derived from unit loads alone, and "
+        "this form makes the mass matrix indefinite at deflections of a few per cent of the length. Use "
+        "fewer modes, divide the body into several, or omit the stiffening."
     )
 
 

@@ -277,7 +277,9 @@ def reduce(
     drawn = structure.outline_rows()
     outline = None if drawn is None else drawn.outline(work.origin(origin), phi, unit)
     m = omega.size
-    ratio = repeated("damping", damping, m, f"One damping ratio, or one for each of the {m} modes.")
+    ratio = repeated(
+        "damping", damping, m, f"Give one damping ratio, or one for each of the {m} modes."
+    )
     if ratio.min() < 0.0:
         raise ArgumentValueError(f"damping ratios must not be negative, got {shown(damping)}.")
     matrices = modal_matrices(np.diag(omega**2), np.diag(2.0 * ratio * omega), m)

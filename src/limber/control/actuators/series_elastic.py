@@ -54,7 +54,8 @@ class SeriesElastic(Servo):
         found = assembly.body_of(self.driven, "series elastic joint: body")
         if found != self.driven:
             raise ArgumentValueError(
-                f"series elastic joint: {self.driven!r} is a joint of {assembly.name!r}: name its body, {found!r}."
+                f"series elastic joint: {self.driven!r} is a joint of {assembly.name!r}: give the name of its body, "
+                f"{found!r}."
             )
         joint = assembly.attachments[self.driven].joint
         spring = self._spring(joint)

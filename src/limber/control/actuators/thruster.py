@@ -11,6 +11,7 @@ from limber.assembly.system import System
 from limber.checks import Array, array, number, numbers
 from limber.checks import axis as unit_axis
 from limber.control.actuators.base import Actuator, Drive, Spans
+from limber.control.joints import floats
 from limber.control.rotations import quaternion_of_vector
 from limber.control.sensors.base import intervals
 from limber.errors import ArgumentValueError
@@ -101,6 +102,11 @@ class Thruster(Actuator):
             raise ArgumentValueError(
                 f"thruster {self.name!r}: body {self.body!r} must be rigid and have a Free joint at its body frame, where the force in "
                 "body axes is a constant generalized force. For others, give simulate(external=...) a function."
+            )
+        if not floats(system, self.body):
+            raise ArgumentValueError(
+                f"thruster {self.name!r}: the Free joint of body {self.body!r} is on {item.to!r}, which moves, and would be pushed back. "
+                f"Attach {self.body!r} to the world, or give simulate(external=...) a function."
             )
         return ThrusterDrive(self, system.layout[self.body].v_joint)
 

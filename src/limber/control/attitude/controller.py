@@ -37,7 +37,7 @@ from limber.control.attitude.allocation import (
 from limber.control.attitude.estimator import AttitudeEstimator
 from limber.control.attitude.filters import FilterBank, SecondOrder
 from limber.control.attitude.momentum import MomentumManager, Unloading
-from limber.control.attitude.rigid import free_hub, rigid_craft
+from limber.control.attitude.rigid import free_hub, placed, rigid_craft
 from limber.control.attitude.slew import AttitudeMotion, EigenAxisSlew
 from limber.control.controller import Controller, Measured, observed_feedback
 from limber.control.linear_model import LinearModel
@@ -60,8 +60,8 @@ class AttitudeController(Controller):
     damping : its damping ratio.
     integral_time : s, of the integral of the error; None for no integral.
     sample_time : s.
-    reference : None to hold the initial attitude; a quaternion, scalar first; or a function of time that returns a
-        quaternion or an `AttitudeMotion`, such as an `EigenAxisSlew`.
+    reference : None to hold the initial attitude; a quaternion, scalar first, from hub axes to world axes; or a function
+        of time that returns a quaternion or an `AttitudeMotion`, such as an `EigenAxisSlew`.
     filters : filters of the feedback on all three axes, such as `notch`, `low_pass`, or `notches` from the modes of a
         system.
     unloading : an `Unloading`, which says when thrusters take momentum out of wheels or gyros.
@@ -127,6 +127,7 @@ class AttitudeController(Controller):
         self._quaternion = slice(
             s.layout[self.hub].q_joint.start, s.layout[self.hub].q_joint.start + 4
         )
+        self._placed = placed(s, self.hub)
         self._spin = slice(place.start, place.start + 3)
         self._out: Any = self._spin
         if self._make.labels:
@@ -220,14 +221,14 @@ class AttitudeController(Controller):
             self._observer.start(t, measured)
             self._held = np.array(self._observer.quaternion)
         else:
-            self._held = np.array(measured.q[self._quaternion])
+            self._held = self._attitude(measured)
 
     def command(self, t: float, measured: Measured) -> Array:
         """Return wheel torques, gimbal rates and thruster forces, or the torque on the hub."""
         if self._observer is not None:
             attitude, w = self._observer.update(t, measured)
         else:
-            attitude, w = measured.q[self._quaternion], measured.v[self._spin]
+            attitude, w = self._attitude(measured), measured.v[self._spin]
         h = self._make.momentum(measured) if self._knows_momentum else np.zeros(3)
         error, rate, moving, gyroscopic = self._deviation(self._wanted(t), attitude, w, h)
         torque = self._feedback(error, rate, moving) + moving + gyroscopic
@@ -239,6 +240,10 @@ class AttitudeController(Controller):
             "unloading": float(self._manager is not None and self._manager.active),
         }  # fmt: skip
         return command
+
+    def _attitude(self, measured: Measured) -> Array:
+        """The attitude of the hub in the world, in a loop without sensors."""
+        return product(self._placed, measured.q[self._quaternion])
 
     def _deviation(self, wanted: AttitudeMotion, attitude: Array, w: Array, h: Array) -> tuple:
         """The errors of attitude and rate, and the torques of the motion itself: acceleration and gyroscopic
@@ -289,8 +294,7 @@ class AttitudeController(Controller):
         """Return the controller at rest as a discrete linear model, from small rotations and rates of the hub to its
         commands.
 
-        The inputs are "rotation <hub> x" to "angular_velocity <hub> z", the names that `lb.linearize` gives these
-        outputs. The outputs are the torques of the wheels, or of the hub. Thrusters and moment gyros have no linear
+        The inputs are "rotation <hub> x" to "angular_velocity <hub> z", in hub axes as those of `attitude_model`. The outputs are the torques of the wheels, or of the hub. Thrusters and moment gyros have no linear
         model. With sensors in the loop, the observer is included.
         """
         law = self._law()

@@ -7,9 +7,10 @@ b], and the rate w = reading of the gyro - b,
     Phi = [[exp(-[w x] T), -T], [0, 1]],    Q = [[n^2 T + u^2 T^3 / 3, -u^2 T^2 / 2], [-u^2 T^2 / 2, u^2 T]]
 
 for a gyro with the noise density n and the bias random walk u (Lefferts, Markley & Shuster, Kalman filtering for
-spacecraft attitude estimation, 1982; Farrenkopf's Q). A reading of the star tracker differs from the attitude by a
-small rotation, which is multiplied by the filter gain. A reading that arrives late is propagated by the rate to the
-present time.
+spacecraft attitude estimation, 1982; Farrenkopf's Q). Of a gyro that is read several times per sample of the
+controller, only the last reading counts: n^2 is then that of the sensor times the number of readings per sample. A
+reading of the star tracker differs from the attitude by a small rotation, which is multiplied by the filter gain. A
+reading that arrives late is propagated by the rate to the present time.
 
 For margins the filter is linear: its gains are the steady-state gains, and a star tracker slower than the loop is
 replaced by one that is read at every sample, with noise increased such that it corrects as much per second.
@@ -67,7 +68,10 @@ class AttitudeEstimator:
         self.sample_time = loop.sample_time
         self._gyro_axes = gyro.rotation
         self._tracker_turn = conjugate(quaternion_of(tracker.rotation))
-        density = np.sqrt(_three(gyro.noise_density) ** 2 + _three(gyro.noise) ** 2 / gyro.rate)
+        # A reading is used for one sample of the controller, or until the next one: readings in between are not averaged.
+        used = max(self.sample_time, 1.0 / gyro.rate)
+        single = _three(gyro.noise) ** 2 + _three(gyro.quantization) ** 2 / 12.0
+        density = np.sqrt((_three(gyro.noise_density) ** 2 * gyro.rate + single) * used)
         walk = _three(gyro.bias_walk if self.bias_walk is None else self.bias_walk)
         noise = np.sqrt(
             _three(tracker.noise) ** 2 + _three(tracker.noise_density) ** 2 * tracker.rate

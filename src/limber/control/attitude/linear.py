@@ -13,6 +13,7 @@ from limber.assembly.system import System
 from limber.control.attitude.rigid import free_hub
 from limber.control.linear_model import LinearModel
 from limber.control.linearize import linearize
+from limber.dynamics import pose
 
 #: Entries below this fraction of the largest one do not couple states.
 COUPLED = 1e-12
@@ -29,18 +30,18 @@ def attitude_model(
     wheels : the wheels whose motor torques are the inputs; without them the inputs are three torques on the hub.
     q : the configuration; neutral by default.
 
-    The outputs are the rotation and the angular velocity of the hub, which are the inputs of
-    `AttitudeController.linear()`. Motions that affect nothing else are left out: those of the centre of mass, and the
-    angles and speeds of wheels without damping. No attitude loop controls them, and with them no loop would count as
-    stable.
+    The outputs are the rotation and the angular velocity of the hub in its own axes, which are the inputs of
+    `AttitudeController.linear()`; those of `lb.linearize` are in world axes. Motions that affect nothing else are left
+    out: those of the centre of mass, and the angles and speeds of wheels without damping. No attitude loop controls
+    them, and with them no loop would count as stable.
     """
     free_hub(system, hub, "attitude_model")
     inputs: list[Any] = list(wheels) or [("torque", hub, i) for i in range(3)]
     outputs = [("rotation", hub, None), ("angular_velocity", hub, None)]
     rest = np.zeros(system.nv)
-    model = linearize(
-        system, system.neutral() if q is None else q, rest, rest, inputs=inputs, outputs=outputs
-    )
+    at = system.neutral() if q is None else q
+    model = linearize(system, at, rest, rest, inputs=inputs, outputs=outputs)
+    model = replace(model, C=np.kron(np.eye(2), pose(system, at, hub)[0].T) @ model.C)
     size = np.abs(model.A) > COUPLED * np.abs(model.A).max()
     seen = np.abs(model.C).max(axis=0) > COUPLED
     # a state counts if an output shows it, or another state that counts depends on it

@@ -9,6 +9,8 @@ import numpy as np
 
 from limber.assembly.system import System
 from limber.checks import Array
+from limber.control.joints import floats
+from limber.control.rotations import quaternion_of
 from limber.dynamics import jacobian, mass_matrix, pose
 from limber.errors import ArgumentValueError
 from limber.joints import Free
@@ -39,7 +41,17 @@ def free_hub(system: System, hub: str, owner: str) -> slice:
             f"{owner}: the hub {hub!r} must be a rigid body with a Free joint at its body frame, since torques are those on it and "
             "attitude and rate are its own."
         )
+    if not floats(system, hub):
+        raise ArgumentValueError(
+            f"{owner}: the Free joint of the hub {hub!r} is on {item.to!r}, which moves: its torques would push {item.to!r} back, and its "
+            "attitude and rate would be relative to it. Attach the hub to the world."
+        )
     return place.v_joint
+
+
+def placed(system: System, hub: str) -> Array:
+    """(4,) the attitude in the world of a floating hub whose own quaternion is that of no rotation: that of its place."""
+    return quaternion_of(pose(system, system.neutral(), hub)[0])
 
 
 def rigid_craft(system: System, hub: str, turning: Iterable[int] = ()) -> RigidCraft:

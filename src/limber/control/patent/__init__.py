@@ -4,7 +4,7 @@
 """
 
 from limber.control.patent.controller import FlexibleArmController
-from limber.control.patent.desired import DesiredMotion, rest_to_rest, without_friction
+from limber.control.patent.desired import DesiredMotion, rest_to_rest
 from limber.control.patent.gains import Impedance, Noise, Optimal
 
 __all__ = [
@@ -14,5 +14,4 @@ __all__ = [
     "Noise",
     "Optimal",
     "rest_to_rest",
-    "without_friction",
 ]

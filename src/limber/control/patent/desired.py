@@ -64,12 +64,6 @@ def plain_speeds(system: System) -> JointPlaces:
     return joint_places(system, None, "the flexible-arm loop")
 
 
-def without_friction(system: System) -> System:
-    """Return the same system with frictionless hinges, as needed for the model of a controller."""
-    rough = [name for name in system.parameters if name.endswith(".joint_friction")]
-    return system.with_parameters(dict.fromkeys(rough, 0.0)) if rough else system
-
-
 def advanced(system: System, q: Array, v: Array, tau: Array, time: float) -> tuple[Array, Array]:
     """The state after a time under constant forces, by Runge-Kutta steps."""
     steps = math.ceil(time / LONGEST - 1e-9)

@@ -6,8 +6,8 @@ from typing import Any
 
 from limber.assembly.system import System
 from limber.control.sensors.base import Instant, Reader, Sensor
-from limber.control.sensors.opened import OpenedJoint
 from limber.errors import ModelWarning, warn
+from limber.simulation.opened_joint import OpenedJoint
 
 LABELS = ("moment x", "moment y", "moment z", "force x", "force y", "force z")
 

@@ -79,11 +79,11 @@ static int leave_initialization(Instance *instance)
     before = offness(now->x, now->p);
     left = settle(now->x, now->p);
     if (!(left <= DRIFT)) {
-        return say(instance, ERROR, "the start values do not meet the closures of the model: they are off by %.3g, and by %.3g after "
+        return say(instance, ERROR, "the start values do not satisfy the closures of the model: they are off by %.3g, and by %.3g after "
                    "projection. Start nearer to a configuration that closes the loops.", before, left);
     }
     if (before > DRIFT) {
-        status = say(instance, WARNING, "the start values did not meet the closures of the model, they were off by %.3g; they "
+        status = say(instance, WARNING, "the start values did not satisfy the closures of the model, they were off by %.3g; they "
                      "have been projected.", before);
     }
     now->mode = instance->kind == CO_SIMULATION ? STEPPING : AT_EVENT;

@@ -48,12 +48,13 @@ class OpenedJoint:
     def of_motion(
         self, q: Array, v: Array, vdot: Array, external: Any = None, around: Around | None = None
     ) -> Array:
-        """The wrench (6,) without that of closures, in the axes of the joint's inboard frame and about its origin."""
+        """The wrench (..., 6) without that of closures, in the axes of the joint's inboard frame and about its origin."""
         # arrays of its own: loops of several runs may share this
-        n = self._opened.nv
-        there, speeds, rates = self._still.copy(), np.zeros(n), np.zeros(n)
-        there[self._q], speeds[self._v], rates[self._v] = q, v, vdot
-        return needed(self._opened, there, speeds, rates, external, around)[self._taken]
+        batch = q.shape[:-1]
+        there = np.tile(self._still, (*batch, 1))
+        speeds, rates = np.zeros((2, *batch, self._opened.nv))
+        there[..., self._q], speeds[..., self._v], rates[..., self._v] = q, v, vdot
+        return needed(self._opened, there, speeds, rates, external, around)[..., self._taken]
 
     def rows(self, q: Array) -> Array:
         """A_c (rows, 6)."""
@@ -87,7 +88,7 @@ class OpenedJoint:
 def needed(
     system: System, q: Array, v: Array, vdot: Array, external: Any, around: Around | None
 ) -> Array:
-    """The generalized forces (nv,) that a motion requires in addition to the external ones."""
+    """The generalized forces (..., nv) that a motion requires in addition to the external ones."""
     if around is None:
         return inverse_dynamics(system, q, v, vdot, external=external)
     field, t = around
