@@ -6,6 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
+import scipy.optimize
 
 import limber as lb
 from limber import control
@@ -80,3 +81,21 @@ def test_nothing_is_kept_of_loops_that_are_gone():
     control.Loop(pendulum(1.0), control.PD(1.0, sample_time=0.1))
     gc.collect()
     assert len(loops._PREPARED_FOR) == before
+
+
+def test_controllers_do_not_know_the_parameters_of_a_run():
+    """A rod that is twice as heavy hangs below its reference by half its weight over the stiffness of the model."""
+    s = pendulum(1.0)
+    angle, kp, inertia = 0.5, 25.0, 0.1 + 0.25
+    q = scipy.optimize.brentq(
+        lambda x: inertia * kp * (angle - x) - 0.5 * 9.81 * np.cos(x), -1.0, 1.0, xtol=1e-14
+    )
+
+    def law():
+        return lb.control.ComputedTorque(kp, 10.0, sample_time=0.002, reference=[angle])
+
+    heavier = {"rod.mass": 2.0}
+    one = lb.simulate(s, 8.0, torque=law(), parameters=heavier, t_eval=[8.0])
+    two = lb.simulate(s, 8.0, torque=law(), parameters={"rod.mass": [1.0, 2.0]}, t_eval=[8.0])
+    assert one.q[-1, 0] == pytest.approx(q, abs=1e-6)
+    assert two.q[:, -1, 0] == pytest.approx([angle, q], abs=1e-5)

@@ -24,17 +24,18 @@ from limber.simulation.cases import Cases
 from limber.simulation.lanes import (
     constant_torques,
     fixed_step,
+    law_table,
     numbers_of_code,
     result_of,
     rows_in_lanes,
     rows_on_gpu,
     steps_taken,
     uses_lanes,
-    wanted_of,
 )
 from limber.simulation.progress import CaseProgress
 from limber.simulation.result import Result
 from limber.simulation.running_batch import RunningBatch
+from limber.simulation.signals import prepared_for
 from limber.simulation.states import initial_state
 from limber.simulation.validity import cases_in_doubt
 
@@ -56,7 +57,9 @@ def simulate_cases(
     running = RunningBatch(system, cases, times)
 
     def run(case: int) -> Result:
-        return simulate(running.own_system(case), **cases.arguments(case, given))
+        own = cases.arguments(case, given)
+        own["torque"] = prepared_for(system, own["torque"])  # not for what is different in the case
+        return simulate(running.own_system(case), **own)
 
     with CaseProgress(cases.count, progress) as bar:
         try:
@@ -104,8 +107,8 @@ def _in_lanes(
     began = time.perf_counter()
     rows = rows_on_gpu if given["engine"] == "cuda" else rows_in_lanes
     since = times - given["t0"]
-    wanted = wanted_of(system, given, since, q) if cases.torques is None else None
-    Q, V, held, steps = rows(system, q, v, tau, parameters, since, step, wanted)
+    law = law_table(system, given, since, q) if cases.torques is None else None
+    Q, V, held, steps = rows(system, q, v, tau, parameters, since, step, law)
 
     def result(case: int) -> Result:
         i = int(np.searchsorted(chosen, case))
@@ -113,7 +116,7 @@ def _in_lanes(
 
     clear = np.zeros(len(chosen), dtype=bool)
     if (
-        not parameters and wanted is None
+        not parameters and law is None
     ):  # all cases have the same system, and most have nothing to tell
         clear[:] = np.isfinite(Q).all(axis=(1, 2)) & np.isfinite(V).all(axis=(1, 2))
         clear[clear] = ~cases_in_doubt(system, Q[clear], V[clear], tau[clear])

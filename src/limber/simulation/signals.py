@@ -115,8 +115,7 @@ def torque_signal(
                 "of joints."
             )
         return _tabled(made, torque, spread)
-    if hasattr(torque, "command") and not hasattr(torque, "session"):
-        torque = registered("simulate.controller")(system, torque)
+    torque = prepared_for(system, torque)
     if hasattr(torque, "session"):
         made.session = torque.session(system, t0)
         made.kind = SAMPLED
@@ -137,6 +136,13 @@ def torque_signal(
     size = len(joints) if given.shape == (len(joints),) else nv
     made.value = np.array(spread(array("torque", torque, (size,))))
     return made
+
+
+def prepared_for(system: System, torque: Any) -> Any:
+    """A controller in a loop with the system for which it is designed; other torques as they are."""
+    if hasattr(torque, "command") and not hasattr(torque, "session"):
+        return registered("simulate.controller")(system, torque)
+    return torque
 
 
 def wrench_signal(system: System, key: Any, wrench: Any, failure: list[BaseException]) -> Signal:

@@ -30,6 +30,7 @@ from limber.simulation.output_times import output_times
 from limber.simulation.peers import PEERS, by_peer
 from limber.simulation.result import Result
 from limber.simulation.run import Run
+from limber.simulation.signals import prepared_for
 from limber.simulation.states import initial_state
 from limber.simulation.topology import changes_of, refuse_changes, refuse_impossible
 
@@ -99,12 +100,13 @@ def simulate(
     events : see `Event`.  Simultaneous events occur in the order of the list.  Their actions may change the topology:
         `Result.topology` and `Result.changes` say what was active when.
     engine : "general", or "generated": C code for this system (`compile`), several times as fast.  Batches with
-        method="rk4" and constant torques, or with one PD controller that is sampled at every output time, then run in
+        method="rk4" and constant torques, or with one PD, PID or LQR that is sampled at every output time, then run in
         SIMD lanes, with steps that end at the output times (`simulation.lanes`); on a GPU with "cuda".
     progress : whether to show a progress bar; by default it is shown in a terminal, for runs of more than a second.
     save : an HDF5 file for the result.  Rows are written during the run to a file of that name with ".part" appended; a
         run that is killed leaves them there (`Result.load` finds them).  An older file stays until the run has ended.
-    parameters : {name: number}, other numbers of the system for this run (`System.with_parameters`).
+    parameters : {name: number}, other numbers of the system for this run (`System.with_parameters`).  Controllers do not
+        know them: they are designed for `system`.
 
     A batch of cases runs on all cores and gives a `BatchResult` (`simulation.batch`).  Whatever differs between cases
     has an additional first dimension: q0 (cases, nq), v0 (cases, nv), torque (cases, nv) or a list with one for each
@@ -141,6 +143,7 @@ def simulate(
         times = start + output_times(start, end, t_eval, every)
         return simulate_cases(simulate, system, cases, times, progress, options)  # type: ignore[return-value]
     if parameters is not None:
+        torque = prepared_for(system, torque)  # controllers do not know what is different
         system = system.with_parameters(parameters)
     q, v = initial_state(system, q0, v0)
     times = output_times(start, end, t_eval, every)
