@@ -15,7 +15,9 @@ from helpers.cuda_host import by_structure, needs_gpp, on_host
 from helpers.generated import arm, evaluated, mixed, program, values
 from limber.codegen import cuda_source as cuda
 from limber.codegen import statements
+from limber.codegen.law_source import LawPlaces
 from limber.errors import MissingExtraError
+from limber.simulation.laws import LawTable, Memory, SampledLaw
 
 TOLERANCE = 1e-12
 
@@ -91,34 +93,40 @@ def test_rollout_on_the_host(tmp_path, monkeypatch, piece):
 
 
 @needs_gpp
-def test_controlled_rollout_on_the_host(tmp_path):
-    """Springs and dampers with limits every second step, on top of a constant torque; recorded every 4 steps."""
+@pytest.mark.parametrize("varying", [False, True])
+def test_controlled_rollout_on_the_host(tmp_path, varying):
+    """A law with memory, limits and integrals that stop there, on top of constant torques, is that of the CPU."""
     s, rng = arm(), np.random.default_rng(4)
     p = program(s, "step")
-    n, steps, record, sample, dt = 3, 8, 4, 2, 0.002
-    joints = (1, 0), (1, 0)
+    n, steps, record, sample, dt = 3, 24, 4, 2, 0.002
     states = [values(rng, s, "step") for _ in range(n)]
     q, v, tau = (by_structure([x[i] for x in states]) for i in range(3))
-    reference = rng.standard_normal((steps // sample, 2, 2))
-    gains = np.array([[30.0, 20.0], [3.0, 2.0], [5.0, np.inf]])
+    memory = Memory(0.3 * rng.normal(size=(3, 3)), rng.normal(size=(3, 4)), rng.normal(size=(2, 3)), np.array([1, -1, 0]))  # fmt: skip
+    watched, torques = np.array([1, 0]), np.array([2, 1])
+    law = SampledLaw(sample * dt, watched, watched, torques, np.array([2.0, np.inf]), None, None, memory)  # fmt: skip
+    count = steps // sample
+    table = LawTable(
+        law, rng.normal(size=(count, 4)), rng.normal(size=(count, 2)),
+        3.0 * rng.normal(size=(count if varying else 1, 2, 4)), rng.normal(size=(n, 4)),
+    )  # fmt: skip
     rows = [np.full((steps // record, k, n), np.nan) for k in (s.nq, s.nv, s.nv)]
-    scalars = [("double", dt), ("int", steps), ("int", steps), ("int", record), ("int", sample)]
-    text = cuda.rollout_source(p, False, joints)
-    arrays = [q, v, tau, *rows, reference, gains]
-    on_host(tmp_path, text, "rollout", arrays, scalars, n)(0)
+    scalars = [("double", dt), ("int", steps), ("int", steps), ("int", record), ("int", sample), ("int", int(varying))]  # fmt: skip
+    text = cuda.rollout_source(p, False, law.places())
+    given = table.arrays()
+    assert list(given) == list(law.places().shapes())
+    on_host(tmp_path, text, "rollout", [q, v, tau, *rows, *given.values()], scalars, n)(0)
     step = lb.compile(s, "step")
-    for i in range(n):
-        x, y = q[:, i].copy(), v[:, i].copy()
-        for k in range(steps):
-            if k % sample == 0:
-                u, wanted = tau[:, i].copy(), reference[k // sample]
-                for j, (a, b) in enumerate(zip(*joints)):
-                    u[b] += gains[0, j] * (wanted[0, j] - x[a]) + gains[1, j] * (wanted[1, j] - y[b])  # fmt: skip
-                    u[b] = np.clip(u[b], -gains[2, j], gains[2, j])
-            x, y = step(x, y, u, dt)
-            if (k + 1) % record == 0:
-                for got, expected in zip(rows, (x, y, u)):
-                    assert_close(got[k // record, :, i], expected, 1e-11)
+    x, y, z, reached = q.T.copy(), v.T.copy(), table.forgotten(), False
+    for k in range(steps):
+        if k % sample == 0:
+            u, z = table.torques(k // sample, x, y, z)
+            reached = reached or bool((np.abs(u[:, 2]) == 2.0).any())
+            u = u + tau.T
+        x, y = step(x, y, u, dt)
+        if (k + 1) % record == 0:
+            for got, expected in zip(rows, (x, y, u)):
+                assert_close(got[k // record].T, expected, 1e-11)
+    assert reached
 
 
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not on PATH")
@@ -127,7 +135,9 @@ def test_nvcc_compiles_the_text(tmp_path, monkeypatch):
     p = program(arm(), "step", parameters=["gravity"])
     (tmp_path / "step.cu").write_text(cuda.source(p, False))
     (tmp_path / "rollout.cu").write_text(cuda.rollout_source(p, True))
-    for file in ("step.cu", "rollout.cu"):
+    law = LawPlaces((1, 0), (1, 0), (2, 1), (1, -1))
+    (tmp_path / "controlled.cu").write_text(cuda.rollout_source(p, True, law))
+    for file in ("step.cu", "rollout.cu", "controlled.cu"):
         done = subprocess.run(["nvcc", "-ptx", "-std=c++17", file], check=False, cwd=tmp_path, capture_output=True, text=True)  # fmt: skip
         assert done.returncode == 0, done.stderr[:2000]
 

@@ -121,18 +121,19 @@ def test_the_gpu_runs_batches_with_a_controller(hub, monkeypatch):
     """What goes to the GPU and comes back, with steps of the CPU in the place of its kernel."""
     from limber.codegen import compiler
 
-    def controlled_rollout(system, parameters, joints):
+    def controlled_rollout(system, parameters, places):
         step = lb.compile(system, "step", parameters=parameters)
 
-        def rollout(q, v, tau, dt, steps, *more, record, reference, gains, sample):
+        def rollout(q, v, tau, dt, steps, *more, record, sample, law):
+            assert {name: len(x.shape) for name, x in law.items()} == {name: len(x) for name, x in places.shapes().items()}  # fmt: skip
             x, y, u, rows = q.T.copy(), v.T.copy(), tau.T.copy(), ([], [], [])
             numbers = [np.moveaxis(p, -1, 0).copy() for p in more]
-            at, speeds = (list(places) for places in joints)
             for k in range(steps):
                 if k % sample == 0:
-                    wanted = reference[k // sample]
-                    asked = gains[0] * (wanted[0] - x[:, at]) + gains[1] * (wanted[1] - y[:, speeds])  # fmt: skip
-                    u[:, speeds] = np.clip(asked, -gains[2], gains[2])
+                    seen = np.hstack([x[:, places.q], y[:, places.v]])
+                    error = law["reference"][k // sample] + law["start"].T - seen
+                    asked = error @ law["gains"][0].T
+                    u[:, places.torques] = np.clip(asked, -law["limit"], law["limit"])
                 x, y = step(x, y, u, dt, *numbers)
                 if (k + 1) % record == 0:
                     for row, z in zip(rows, (x, y, u)):
@@ -152,40 +153,74 @@ def test_the_gpu_runs_batches_with_a_controller(hub, monkeypatch):
 
 
 def controlled(**options):
-    """A PD controller of the joint of the panel."""
+    """A PID controller of the joint of the panel."""
     path = lb.trajectories.Cycloid(0.3, 0.15)
-    return lb.control.PD(4.0, 0.2, sample_time=2.0**-6, bodies="panel", reference=path, **options)
+    gains = {"kp": 4.0, "kd": 0.2, "sample_time": 2.0**-6}
+    return lb.control.PID(bodies="panel", reference=path, **gains, **options)
 
 
-@pytest.mark.parametrize("limit", [None, 0.05])
-def test_lanes_with_a_controller_are_the_runs_by_themselves(hub, limit):
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"limit": 0.05},
+        {"ki": 20.0, "limit": 0.1},
+        {"filter_time": 0.02},
+        {"ki": 20.0, "filter_time": 0.02},
+    ],
+)
+def test_lanes_with_a_controller_are_the_runs_by_themselves(hub, options):
     """All times are exact in binary, so that both see the torque before a sample."""
     given = {k: x for k, x in cases(hub, 9).items() if k != "torque"}
     given |= OPTIONS | {"every": 2.0**-4, "step": 2.0**-10}
-    pd = controlled(limit=limit)
-    batch = lb.simulate(hub, 0.1875, engine="generated", torque=pd, **given)
-    threads = lb.simulate(hub, 0.1875, torque=pd, **given)
-    assert batch.finished.all() and batch[0].statistics.steps == 192
+    assert_alike(hub, controlled(**options), 0.1875, given)
+
+
+def assert_alike(system, controller, t_end, given):
+    """Lanes and single runs in threads."""
+    assert not isinstance(controller.sampled_law(system), str)
+    batch = lb.simulate(system, t_end, engine="generated", torque=controller, **given)
+    threads = lb.simulate(system, t_end, torque=controller, **given)
+    assert batch.finished.all() and batch[0].statistics.steps == round(t_end / given["step"])
+    assert np.ptp(batch.tau, axis=1).max() > 1e-3
     for name in ("q", "v", "tau"):
         assert_close(getattr(batch, name), getattr(threads, name), 1e-11)
 
 
-def test_a_controller_that_holds_the_start_needs_one_start(hub):
+def test_cases_that_hold_their_starts_have_references_of_their_own(hub):
     given = {k: x for k, x in cases(hub, 3).items() if k != "torque"}
-    pd = lb.control.PD(4.0, 0.2, sample_time=0.01, bodies="panel")
-    with pytest.raises(lb.LimberError, match="differ from case to case"):
-        lb.simulate(hub, 0.1, engine="generated", torque=pd, **given, **OPTIONS)
-    del given["q0"]
-    lanes = lb.simulate(hub, 0.1, engine="generated", torque=pd, **given, **OPTIONS)
-    threads = lb.simulate(hub, 0.1, torque=pd, **given, **OPTIONS)
-    assert_close(lanes.q, threads.q, 1e-11)
+    given |= OPTIONS | {"every": 2.0**-4, "step": 2.0**-10}
+    assert np.ptp(given["q0"][:, hub.layout["panel"].q_joint]) > 0.05
+    assert_alike(hub, lb.control.PD(4.0, 0.2, sample_time=2.0**-6, bodies="panel"), 0.125, given)
+
+
+@pytest.mark.parametrize("along", [False, True])
+def test_lanes_with_state_feedback_are_the_runs_by_themselves(along):
+    """About an equilibrium under gravity, and along a motion with gains of its own at every sample."""
+    a = lb.Assembly("arm", gravity=(0, -9.81, 0))
+    link = lb.beam(1.0, 2.0, EI=200.0, modes={"y": 1}, damping=0.01)
+    a.attach("upper", link, lb.Revolute("z", armature=0.1))
+    a.attach("fore", link, lb.Revolute("z", armature=0.1), "upper", "tip")
+    s = a.build()
+    about = lb.equilibrium(s, [0.0, 0.3, 0.0, -0.5], locked=["upper", "fore"])
+    q0 = about + 0.05 * np.random.default_rng(2).normal(size=(5, 4))
+    if along:
+        motion = {
+            "upper": lb.trajectories.Cycloid(0.2, 0.125, start=0.3),
+            "fore": lb.trajectories.Cycloid(-0.3, 0.125, start=-0.5),
+        }
+        about = lb.simulate(s, 0.125, q0=about, motion=motion, every=2.0**-8, progress=False)
+    lqr = lb.control.LQR(1.0, 1e-3, sample_time=2.0**-7, about=about, points=4)
+    given = {"q0": q0, "parameters": {"upper.EI": np.linspace(150, 250, 5)}, "method": "rk4"}
+    given |= {"every": 2.0**-5, "step": 2.0**-11, "progress": False}
+    assert_alike(s, lqr, 0.15625, given)
 
 
 @pytest.mark.parametrize(
     "given, message",
     [
-        ({"torque": controlled(filter_time=0.1)}, "PD with a filter"),
-        ({"torque": lb.control.PID(1.0, 1.0, sample_time=0.01, bodies="panel")}, "PID with an integral"),
+        ({"torque": controlled(gravity=True)}, "PID with gravity=True"),
+        ({"torque": lb.control.ComputedTorque(1.0, 1.0, sample_time=0.01)}, "torques that are not constant"),
         ({"torque": controlled(), "every": 0.05}, "output times between samples"),
         ({"engine": "cuda", "method": "dop853"}, "takes batches with method=\"rk4\" .* method='dop853'"),
         ({"engine": "cuda", "torque": lambda t, q, v: v}, "torques that are not constant"),

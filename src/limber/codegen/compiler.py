@@ -14,6 +14,7 @@ from limber.checks import integer, numbers, shown, whole
 from limber.codegen import c, call
 from limber.codegen.derivatives import derivative
 from limber.codegen.generated import OF_CLOSURES, OPERATIONAL
+from limber.codegen.law_source import LawPlaces
 from limber.codegen.program import OperationCount, Program
 from limber.codegen.request import Request
 from limber.codegen.trace import trace
@@ -197,17 +198,12 @@ def _rollout(system, target, wrt, parameters, rows, single) -> Any:
     )
 
 
-def controlled_rollout(
-    system: System, parameters: Sequence[str], joints: tuple[Sequence[int], Sequence[int]]
-) -> Any:
-    """The function "rollout" on the GPU with a law of control (`codegen.cuda.CudaRollout`).
-
-    joints : their places in q and in v.
-    """
+def controlled_rollout(system: System, parameters: Sequence[str], law: LawPlaces) -> Any:
+    """The function "rollout" on the GPU with a control law (`codegen.cuda.CudaRollout`)."""
     from limber.codegen.cuda import CudaRollout  # noqa: PLC0415
 
     program = programmed(system, "step", None, None, None, (), parameters)
-    return CudaRollout(program, False, joints)
+    return CudaRollout(program, False, law)
 
 
 def operation_count(

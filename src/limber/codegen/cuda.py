@@ -7,7 +7,7 @@ the inputs came from.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from limber.checks import shown, whole
-from limber.codegen.cuda_source import BLOCK, Joints, loops, rollout_source, source
+from limber.codegen.cuda_source import BLOCK, loops, rollout_source, source
+from limber.codegen.law_source import LawPlaces
 from limber.codegen.program import Program
 from limber.errors import ArgumentTypeError, ArgumentValueError, MissingExtraError
 
@@ -206,9 +207,9 @@ class CudaRollout(_Kernel):
     (steps / record, nv, states).
     """
 
-    def __init__(self, program: Program, single: bool, joints: Joints | None = None):
-        super().__init__(program, single, rollout_source(program, single, joints), "rollout")
-        self._joints = joints
+    def __init__(self, program: Program, single: bool, law: LawPlaces | None = None):
+        super().__init__(program, single, rollout_source(program, single, law), "rollout")
+        self._law = law
 
     def __call__(
         self,
@@ -219,13 +220,12 @@ class CudaRollout(_Kernel):
         steps: int,
         *more: Any,
         record: int | None = None,
-        reference: Any = None,
-        gains: Any = None,
         sample: int = 1,
+        law: Mapping[str, Any] | None = None,
     ) -> Any:
         """The states after `steps` steps, or after every `record` of them.
 
-        reference, gains, sample : of a law of control, which all states share; see `rollout_source`.
+        sample, law : the steps of a sample and the arrays of a control law; see `law_source`.
         """
         cupy = needed_cupy()
         nq, nv = self.program.inputs[0].size, self.program.inputs[1].size
@@ -257,19 +257,29 @@ class CudaRollout(_Kernel):
         states = self._states(sizes)
         count = steps // record
         numbers = [self.dtype.type(dt), np.int32(steps), np.int32(steps // rows), np.int32(record)]
-        law: list[Any] = []
-        if self._joints is not None:
-            joints = len(self._joints[0])
-            law = [
-                self._array("reference", reference, ((None, 2, joints),)),
-                self._array("gains", gains, ((3, joints),)),
+        arrays_of_law: list[Any] = []
+        if self._law is not None:
+            given = law or {}
+            arrays_of_law = [
+                self._array(name, given[name], (shape,))
+                for name, shape in self._law.shapes().items()
             ]
-            numbers.append(np.int32(sample))
-        with self._on_stream(q, (q, v, tau, *more, reference, gains)):
-            sizes_new = (nq, nv) if self._joints is None else (nq, nv, nv)
+            numbers += [np.int32(sample), np.int32(len(given["gains"]) > 1)]
+        with self._on_stream(q, (q, v, tau, *more, *(law or {}).values())):
+            sizes_new = (nq, nv) if self._law is None else (nq, nv, nv)
             found = [cupy.empty((count, n, states), self.dtype) for n in sizes_new]
             self._launch(
                 states,
-                [x, y, u, *arrays, *found, *law, *numbers, np.int64(states), np.uint64(shared)],
+                [
+                    x,
+                    y,
+                    u,
+                    *arrays,
+                    *found,
+                    *arrays_of_law,
+                    *numbers,
+                    np.int64(states),
+                    np.uint64(shared),
+                ],
             )
         return self._returned(q, [x[0] for x in found] if count == 1 else found)

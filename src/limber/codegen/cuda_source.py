@@ -5,10 +5,10 @@ Element i of state t of an array is at i * states + t, so that neighbouring thre
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from limber.codegen import statements
+from limber.codegen.law_source import ARRAYS, LawPlaces, declared, evaluated
 from limber.codegen.program import Program
 from limber.codegen.rolled import Rolled, rolled
 from limber.codegen.statements import Dialect, written
@@ -166,15 +166,11 @@ def _kernel(program: Program, d: Dialect) -> str:
     return "\n".join(parts)
 
 
-Joints = tuple[Sequence[int], Sequence[int]]  # places in q and in v
-
-
-def rollout_source(program: Program, single: bool, joints: Joints | None = None) -> str:
+def rollout_source(program: Program, single: bool, law: LawPlaces | None = None) -> str:
     """The kernel of a rollout: `steps` steps of the step program, where each tau is held for `hold` steps.
 
-    Each thread keeps its state and writes it out every `record` steps.  With `joints`, a law of control adds to tau every
-    `sample` steps: springs and dampers, gains (3, joints) with the limits of torques, between the joints and a
-    reference (samples, 2, joints); the torques are written out with the states.
+    Each thread keeps its state and writes it out every `record` steps.  A control law (`law_source`) adds its torques to
+    tau every `sample` steps; the torques are then written out with the states.
     """
     local = dialect(single)
     real = local.real
@@ -201,12 +197,12 @@ def rollout_source(program: Program, single: bool, joints: Joints | None = None)
     more = "".join(f", own{i}" for i in range(len(extra)))
     held = f"for (int i = 0; i < {nv}; ++i) u[i] = tau[((long long)(k / hold) * {nv} + i) * states + t];"
     forces, forces_out, numbers = [f"    if (k % hold == 0) {held}"], [], ""
-    if joints is not None:
+    if law is not None:
         arguments.append(f"{real} *__restrict__ tau_new")
-        arguments += [f"const {real} *__restrict__ {n}" for n in ("reference", "gains")]
-        numbers = "const int sample, "
-        parts.append(_joint_places(joints))
-        forces = _law(held, len(joints[0]), single)
+        arguments += [f"const {real} *__restrict__ {n}" for n in ARRAYS]
+        numbers = "const int sample, const int varying, "
+        body += declared(law, real)
+        forces = evaluated(law, held, real)
         forces_out = [
             f"        for (int i = 0; i < {nv}; ++i) tau_new[(written * {nv} + i) * states + t] = u[i];"
         ]
@@ -231,27 +227,3 @@ def rollout_source(program: Program, single: bool, joints: Joints | None = None)
         f"{{\n{_lines(body)}}}\n"
     )
     return "\n".join(parts)
-
-
-def _joint_places(joints: Joints) -> str:
-    return "".join(
-        f"static __constant__ const int {name}[] = {{{', '.join(map(str, places))}}};\n"
-        for name, places in zip(("joint_q", "joint_v"), joints)
-    )
-
-
-def _law(held: str, count: int, single: bool) -> list[str]:
-    """The lines of a law of control, in the loop over steps; `held` sets the torques that it adds to."""
-    f = "f" if single else ""
-    limit = f"gains[{2 * count} + j]"
-    return [
-        "    if (k % sample == 0) {",
-        f"        {held}",
-        f"        const long long row = (long long)(k / sample) * {2 * count};",
-        f"        for (int j = 0; j < {count}; ++j) {{",
-        "            const int i = joint_v[j];",
-        f"            u[i] += gains[j] * (reference[row + j] - x[joint_q[j]]) + gains[{count} + j] * (reference[row + {count} + j] - y[i]);",
-        f"            u[i] = fmin{f}(fmax{f}(u[i], -{limit}), {limit});",
-        "        }",
-        "    }",
-    ]

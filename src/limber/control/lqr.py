@@ -11,6 +11,7 @@ observer such as `Kalman`, this is LQG.
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 from typing import Any
 
@@ -25,9 +26,11 @@ from limber.control.joint_controller import driven_channels
 from limber.control.joints import JointPlaces, deformed, joint_places, not_plain
 from limber.control.linear_model import LinearModel
 from limber.control.linearize import linearize
+from limber.control.loop import Loop
 from limber.control.riccati import discrete_riccati
 from limber.dynamics.inverse import inverse_dynamics
 from limber.errors import ArgumentTypeError, ArgumentValueError, DynamicsError
+from limber.simulation.laws import SampledLaw, no_memory
 from limber.simulation.result import Result
 
 #: Weights count as negative below this fraction of the largest one.
@@ -217,10 +220,7 @@ class LQR(Controller):
         q, v = measured.q, measured.v
         if self.observer is not None:
             q, v = self.observer.update(t, measured)
-        wanted, speed, _ = self._at(t)
-        _, _, torque = self._at(
-            t + self._delay + 0.5 * self.sample_time
-        )  # the mean while it is held
+        wanted, speed, torque = self._nominal_at(t)
         x = np.concatenate([q - wanted, v - speed, self._sent.ravel()])
         change = -self._gain(t) @ x
         if self._past:
@@ -228,6 +228,32 @@ class LQR(Controller):
         command = np.zeros(self._width)
         command[self._out] = torque + change
         return command
+
+    def sampled_law(self, system: System) -> SampledLaw | str:
+        """The control law for batches of generated code, or a text that names the obstacle."""
+        if type(self) is not LQR:
+            return type(self).__name__
+        if self.observer is not None:
+            return "LQR with an observer"
+        made = copy.copy(self)  # this one may be prepared for another loop
+        Loop(system, made)
+        if made._past:
+            return "LQR with a delay"
+        places = made._prepared.v
+
+        def reference(t: float, start: Array) -> tuple[Array, Array]:
+            position, speed, torque = made._nominal_at(t)
+            return np.concatenate([position, speed]), torque
+
+        every = np.arange(system.nv)
+        gains = made.gains[0] if len(made.times) == 1 else made._gain
+        limit, memory = np.full(len(places), np.inf), no_memory(len(places), 2 * system.nv)
+        return SampledLaw(self.sample_time, every, every, places, limit, reference, gains, memory)
+
+    def _nominal_at(self, t: float) -> tuple[Array, Array, Array]:
+        """Coordinates and speeds of the motion at a sample, and the mean torques while its command is held."""
+        position, speed, _ = self._at(t)
+        return position, speed, self._at(t + self._delay + 0.5 * self.sample_time)[2]
 
     def _at(self, t: float) -> tuple[Array, Array, Array]:
         """The nominal motion at a time; after its end it is at rest."""

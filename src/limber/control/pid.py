@@ -28,7 +28,7 @@ from limber.control.reference import reference_of
 from limber.dynamics import derivatives, inverse_dynamics
 from limber.dynamics.rows import carried, closure_jacobian
 from limber.errors import ArgumentTypeError, ArgumentValueError
-from limber.simulation.laws import SampledLaw
+from limber.simulation.laws import Memory, SampledLaw
 from limber.simulation.table import joint_speeds
 
 #: Holding torques do not depend on joints by which their slope is below this fraction of the largest.
@@ -87,12 +87,15 @@ class PID(JointController):
             one_each(name, x, places)
             for name, x in (("kp", self.kp), ("ki", self.ki), ("kd", self.kd))
         )
-        self._fade = 0.0
-        if self.filter_time > 0.0:
-            self._fade = math.exp(-self.sample_time / self.filter_time)
+        self._fade = self._faded
         self._passive = np.setdiff1d(joint_speeds(self._system), places.v)
         if self.gravity and self._closed:
             self._refuse_unseen(loop)
+
+    @property
+    def _faded(self) -> float:
+        """What the filter keeps of a rate after a sample time."""
+        return math.exp(-self.sample_time / self.filter_time) if self.filter_time else 0.0
 
     @property
     def _closed(self) -> bool:
@@ -133,27 +136,41 @@ class PID(JointController):
         return self._placed(self._torque(error, rate, extra))
 
     def sampled_law(self, system: System) -> SampledLaw | str:
-        """The control law of a controller without internal state, for batches of generated code; otherwise a text that
-        names the obstacle.
-        """
+        """The control law for batches of generated code, or a text that names the obstacle."""
         if type(self).command is not PID.command:
             return type(self).__name__
         for has, what in (
-            (self.ki.any(), "an integral"),
-            (self.filter_time, "a filter"),
             (self.gravity, "gravity=True"),
             (self.observer is not None, "an observer"),
         ):
             if has:
                 return f"{type(self).__name__} with {what}"
         places = joint_places(system, self.bodies, type(self).__name__)
-        kp, kd = (one_each(name, x, places) for name, x in (("kp", self.kp), ("kd", self.kd)))
-        limit = np.full(len(places), math.inf)
+        n, T, fade = len(places), self.sample_time, self._faded
+        kp, ki, kd = (
+            np.diag(one_each(name, x, places))
+            for name, x in (("kp", self.kp), ("ki", self.ki), ("kd", self.kd))
+        )
+        limit = np.full(n, math.inf)
         if self.limit is not None:
             limit = one_each("limit", self.limit, places)
-        rest = np.zeros((2, len(places)))
-        reference = reference_of(self.reference, places) or (lambda t, start: (start, *rest))
-        return SampledLaw(self.sample_time, places.q, places.v, kp, kd, limit, reference)
+        # memory: integral, filtered rate; those that are always zero are left out
+        eye, none = np.eye(n), np.zeros((n, n))
+        needed = np.repeat([bool(ki.any()), fade > 0.0], n)
+        integrals = np.concatenate([np.arange(n), np.full(n, -1)])
+        A = np.block([[eye, none], [none, fade * eye]])
+        B = np.block([[T * ki, none], [none, (1.0 - fade) * eye]])
+        C = np.hstack([eye, fade * kd])
+        memory = Memory(A[np.ix_(needed, needed)], B[needed], C[:, needed], integrals[needed])
+        gains = np.hstack([kp + T * ki, (1.0 - fade) * kd])
+        followed = reference_of(self.reference, places)
+        rest = np.zeros(n)
+
+        def reference(t: float, start: Array) -> tuple[Array, Array]:
+            position, speed = (start, rest) if followed is None else followed(t, start)[:2]
+            return np.concatenate([position, speed]), rest
+
+        return SampledLaw(T, places.q, places.v, places.v, limit, reference, gains, memory)
 
     def _torque(self, error: Array, rate: Array | None, extra: Any) -> Array:
         """The torques, given the errors of a sample."""

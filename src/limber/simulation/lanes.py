@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -21,7 +21,7 @@ from limber.assembly.system import System
 from limber.checks import Array, number, shown
 from limber.dynamics.cores import cores
 from limber.errors import ArgumentValueError, SimulationError
-from limber.simulation.laws import SampledLaw, law_of
+from limber.simulation.laws import LawTable, SampledLaw, law_of
 from limber.simulation.result import Result, Statistics
 from limber.simulation.table import joint_speeds
 from limber.simulation.validity import refuse_indefinite, warn_outside_theory
@@ -49,25 +49,14 @@ def numbers_of_code(system: System, parameters: Mapping[str, Array]) -> list[Arr
     return found
 
 
-@dataclass(frozen=True, eq=False)
-class Wanted:
-    """A control law and its references for all cases: (samples, 2, joints)."""
-
-    law: SampledLaw
-    rows: Array
-
-    def first(self, q: Array, v: Array) -> Array:
-        """(cases, nv): the torques at the start."""
-        return self.law.torques(self.rows[0], q, v)
-
-
 def rows_in_lanes(
     system: System, q: Array, v: Array, tau: Array, parameters: Mapping[str, Array], times: Array, step: float,
-    wanted: Wanted | None = None,
+    law: LawTable | None = None,
 ) -> tuple[Array, Array, Array, int]:  # fmt: skip
     """q (cases, n, nq), v and tau (cases, n, nv) at times from the start on, and the number of steps.
 
-    tau : (cases, nv), constant throughout; with `wanted`, a control law instead, whose rows are the torques up to then.
+    tau : (cases, nv), constant throughout.
+    law : a control law instead; a row has the torques up to then.
     """
     from limber.codegen.compiler import compile  # noqa: PLC0415
 
@@ -89,18 +78,20 @@ def rows_in_lanes(
         x, y = q[mine].copy(), v[mine].copy()
         next_x, next_y = np.empty_like(x), np.empty_like(y)
         held, more = tau[mine], [p[mine] for p in numbers]
-        if wanted is not None:
-            held = wanted.first(x, y)
+        mine_of_law = None if law is None else law.of(mine)
+        if mine_of_law is not None:
+            memory = mine_of_law.forgotten()
+            held, _ = mine_of_law.torques(0, x, y, memory)
         taken, reached = 0, 0.0
         for i, t in enumerate(times.tolist()):
             spans = 1
-            if wanted is not None:
-                first, spans = (round(x / wanted.law.sample_time) for x in (reached, t - reached))
+            if law is not None:
+                first, spans = (round(x / law.law.sample_time) for x in (reached, t - reached))
             number = _steps((t - reached) / max(spans, 1), step)
             dt = (t - reached) / max(number * spans, 1)
             for k in range(spans):
-                if wanted is not None:
-                    held = wanted.law.torques(wanted.rows[first + k], x, y)
+                if mine_of_law is not None:
+                    held, memory = mine_of_law.torques(first + k, x, y, memory)
                 for _ in range(number):
                     function(x, y, held, dt, *more, out=(next_x, next_y))
                     x, next_x, y, next_y = next_x, x, next_y, y
@@ -123,16 +114,15 @@ def _steps(length: float, step: float) -> int:
 
 def rows_on_gpu(
     system: System, q: Array, v: Array, tau: Array, parameters: Mapping[str, Array], times: Array, step: float,
-    wanted: Wanted | None = None,
+    law: LawTable | None = None,
 ) -> tuple[Array, Array, Array, int]:  # fmt: skip
     """`rows_in_lanes` on the GPU, one case per thread; output times must be equally spaced."""
     from limber.codegen import compiler  # noqa: PLC0415
 
-    if wanted is None:
+    if law is None:
         rollout = compiler.compile(system, "rollout", target="cuda", parameters=list(parameters))
     else:
-        joints = wanted.law.q.tolist(), wanted.law.v.tolist()
-        rollout = compiler.controlled_rollout(system, list(parameters), joints)
+        rollout = compiler.controlled_rollout(system, list(parameters), law.law.places())
     from limber.codegen.cuda import needed_cupy  # noqa: PLC0415
 
     cupy = needed_cupy()
@@ -143,29 +133,27 @@ def rows_on_gpu(
             'engine="cuda" needs output times that are equally far from each other, and from the start: give every=..., a part '
             "of the length of the run."
         )
-    record, law = _steps(lengths[0], step), {}
-    if wanted is not None:
-        spans = round(lengths[0] / wanted.law.sample_time)
+    record, controlled = _steps(lengths[0], step), {}
+    if law is not None:
+        spans = round(lengths[0] / law.law.sample_time)
         sample = _steps(lengths[0] / spans, step)
         record = sample * spans
-        gains = np.array([wanted.law.kp, wanted.law.kd, wanted.law.limit])
-        law = {
-            "reference": cupy.asarray(wanted.rows),
-            "gains": cupy.asarray(gains),
-            "sample": sample,
-        }
+        arrays_of_law = {name: cupy.asarray(x) for name, x in law.arrays().items()}
+        controlled = {"sample": sample, "law": arrays_of_law}
     numbers = [np.moveaxis(x, 0, -1) for x in numbers_of_code(system, parameters)]
     arrays = [cupy.asarray(np.ascontiguousarray(x)) for x in (q.T, v.T, tau.T, *numbers)]
     steps = record * len(later)
-    found = rollout(*arrays[:3], lengths[0] / record, steps, *arrays[3:], record=record, **law)
+    found = rollout(
+        *arrays[:3], lengths[0] / record, steps, *arrays[3:], record=record, **controlled
+    )
     rows = [
         np.moveaxis(cupy.asnumpy(x).reshape(len(later), width, len(q)), 2, 0)
         for x, width in zip(found, (system.nq, system.nv, system.nv))
     ]
-    if wanted is None:
+    if law is None:
         rows.append(np.broadcast_to(tau[:, None], rows[1].shape))
     else:
-        tau = wanted.first(q, v)
+        tau, _ = law.torques(0, q, v, law.forgotten())
     if len(later) < len(times):
         rows = [np.concatenate([x[:, None], y], axis=1) for x, y in zip((q, v, tau), rows)]
     return rows[0], rows[1], rows[2], steps
@@ -203,8 +191,8 @@ def result_of(
     return result
 
 
-def wanted_of(system: System, given: Mapping[str, Any], times: Array, q0: Array) -> Wanted | None:
-    """The references of a control law for all cases; None for constant torques.
+def law_table(system: System, given: Mapping[str, Any], times: Array, q0: Array) -> LawTable | None:
+    """The control law of a batch at all its samples; None for constant torques.
 
     times : from the start on.
     q0 : (cases, nq).
@@ -214,7 +202,7 @@ def wanted_of(system: System, given: Mapping[str, Any], times: Array, q0: Array)
         return None
     samples = law.samples(times)
     last = 0 if samples is None else int(samples[-1])
-    return Wanted(law, law.wanted(float(given["t0"]), last + 1, q0))
+    return law.tabulated(float(given["t0"]), last + 1, q0)
 
 
 def constant_torques(system: System, shared: Any, own: Any, cases: int) -> Array:
@@ -258,7 +246,7 @@ def uses_lanes(given: Mapping[str, Any], system: System, torques: Any, times: Ar
     why = _not_in_lanes(given, system, torques, times)
     if why and engine == "cuda":
         raise ArgumentValueError(
-            f'engine="cuda" takes batches with method="rk4" and constant torques or a PD controller, and this one has {why}. '
+            f'engine="cuda" takes batches with method="rk4" and constant torques or a linear controller (PD, PID or LQR), and this one has {why}. '
             'Take engine="generated".'
         )
     return not why
