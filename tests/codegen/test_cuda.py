@@ -116,10 +116,10 @@ def test_controlled_rollout_on_the_host(tmp_path, varying):
     assert list(given) == list(law.places().shapes())
     on_host(tmp_path, text, "rollout", [q, v, tau, *rows, *given.values()], scalars, n)(0)
     step = lb.compile(s, "step")
-    x, y, z, reached = q.T.copy(), v.T.copy(), table.forgotten(), False
+    x, y, running, reached = q.T.copy(), v.T.copy(), table.running(s.nv), False
     for k in range(steps):
         if k % sample == 0:
-            u, z = table.torques(k // sample, x, y, z)
+            u = running.torques(k // sample, x, y)
             reached = reached or bool((np.abs(u[:, 2]) == 2.0).any())
             u = u + tau.T
         x, y = step(x, y, u, dt)

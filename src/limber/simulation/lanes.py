@@ -78,10 +78,9 @@ def rows_in_lanes(
         x, y = q[mine].copy(), v[mine].copy()
         next_x, next_y = np.empty_like(x), np.empty_like(y)
         held, more = tau[mine], [p[mine] for p in numbers]
-        mine_of_law = None if law is None else law.of(mine)
-        if mine_of_law is not None:
-            memory = mine_of_law.forgotten()
-            held, _ = mine_of_law.torques(0, x, y, memory)
+        running = None if law is None else law.running(system.nv, mine)
+        if law is not None:
+            held = law.running(system.nv, mine).torques(0, x, y)
         taken, reached = 0, 0.0
         for i, t in enumerate(times.tolist()):
             spans = 1
@@ -90,8 +89,8 @@ def rows_in_lanes(
             number = _steps((t - reached) / max(spans, 1), step)
             dt = (t - reached) / max(number * spans, 1)
             for k in range(spans):
-                if mine_of_law is not None:
-                    held, memory = mine_of_law.torques(first + k, x, y, memory)
+                if running is not None:
+                    held = running.torques(first + k, x, y)
                 for _ in range(number):
                     function(x, y, held, dt, *more, out=(next_x, next_y))
                     x, next_x, y, next_y = next_x, x, next_y, y
@@ -153,7 +152,7 @@ def rows_on_gpu(
     if law is None:
         rows.append(np.broadcast_to(tau[:, None], rows[1].shape))
     else:
-        tau, _ = law.torques(0, q, v, law.forgotten())
+        tau = law.running(system.nv).torques(0, q, v)
     if len(later) < len(times):
         rows = [np.concatenate([x[:, None], y], axis=1) for x, y in zip((q, v, tau), rows)]
     return rows[0], rows[1], rows[2], steps

@@ -13,7 +13,7 @@ An entry of z that is the integral of a torque stops where it would drive that t
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -122,29 +122,45 @@ class LawTable:
             "limit": self.law.limit,
         }
 
-    def of(self, cases: slice) -> LawTable:
-        """The same for some of the cases."""
-        return replace(self, start=self.start[cases])
+    def running(self, nv: int, cases: slice = slice(None)) -> RunningLaw:
+        """The law at the start of a run of some of the cases."""
+        return RunningLaw(self, nv, cases)
 
-    def forgotten(self) -> Array:
-        """(cases, z): the memory at the start."""
-        return np.zeros((len(self.start), len(self.law.memory.A)))
 
-    def torques(self, sample: int, q: Array, v: Array, z: Array) -> tuple[Array, Array]:
-        """The torques (cases, nv) and the new memory, from states (cases, ...) and the memory z."""
-        law, memory = self.law, self.law.memory
-        x = np.concatenate([q[:, law.q], v[:, law.v]], axis=1)
-        e = self.reference[sample] + self.start - x
-        K = self.gains[sample if len(self.gains) > 1 else 0]
-        asked = self.feed[sample] + e @ K.T + z @ memory.C.T
-        torque = np.clip(asked, -law.limit, law.limit)
-        change = e @ memory.B.T
+class RunningLaw:
+    """A control law during a run, with the memory and the arrays of its cases."""
+
+    def __init__(self, table: LawTable, nv: int, cases: slice):
+        law = table.law
+        self._table = table
+        # arrays by columns of cases: rows as short as one case would take most of the time
+        self._start = np.ascontiguousarray(table.start[cases].T)
+        self._starts, count = bool(self._start.any()), self._start.shape[1]
+        self._limit = law.limit[:, None] if np.isfinite(law.limit).any() else None
+        self._error = np.empty(self._start.shape)
+        self._memory = np.zeros((len(law.memory.A), count))
+        self._tau = np.zeros((count, nv))
+
+    def torques(self, sample: int, q: Array, v: Array) -> Array:
+        """The torques (cases, nv) at a sample, in an array that the next sample overwrites."""
+        table, law, memory = self._table, self._table.law, self._table.law.memory
+        n, e, wanted = len(law.q), self._error, table.reference[sample, :, None]
+        np.subtract(wanted[:n], q.T[law.q], out=e[:n])
+        np.subtract(wanted[n:], v.T[law.v], out=e[n:])
+        if self._starts:
+            e += self._start
+        asked = table.gains[sample if len(table.gains) > 1 else 0] @ e
+        asked += table.feed[sample, :, None]
         if memory.integrals.size:
-            beyond = (asked - torque)[:, memory.integrals] * change > 0.0
-            change[beyond & (memory.integrals >= 0)] = 0.0
-        tau = np.zeros_like(v)
-        tau[:, law.torques] = torque
-        return tau, z @ memory.A.T + change
+            asked += memory.C @ self._memory
+        torque = asked if self._limit is None else np.clip(asked, -self._limit, self._limit)
+        if memory.integrals.size:
+            change = memory.B @ e
+            beyond = (asked - torque)[memory.integrals] * change > 0.0
+            change[beyond & (memory.integrals >= 0)[:, None]] = 0.0
+            self._memory = memory.A @ self._memory + change
+        self._tau.T[law.torques] = torque
+        return self._tau
 
 
 def law_of(system: System, torque: Any) -> SampledLaw | str | None:
