@@ -15,9 +15,9 @@ from helpers.cuda_host import by_structure, needs_gpp, on_host
 from helpers.generated import arm, evaluated, mixed, program, values
 from limber.codegen import cuda_source as cuda
 from limber.codegen import statements
-from limber.codegen.law_source import LawPlaces
 from limber.errors import MissingExtraError
-from limber.simulation.laws import LawTable, Memory, SampledLaw
+from limber.simulation.laws import LawTable, Memory, SampledLaw, no_memory, rigid_model
+from limber.simulation.table import joint_speeds
 
 TOLERANCE = 1e-12
 
@@ -93,9 +93,13 @@ def test_rollout_on_the_host(tmp_path, monkeypatch, piece):
 
 
 @needs_gpp
-@pytest.mark.parametrize("varying", [False, True])
-def test_controlled_rollout_on_the_host(tmp_path, varying):
-    """A law with memory, limits and integrals that stop there, on top of constant torques, is that of the CPU."""
+@pytest.mark.parametrize(
+    "varying, accelerates", [(False, None), (True, None), (False, True), (False, False)]
+)
+def test_controlled_rollout_on_the_host(tmp_path, varying, accelerates):
+    """A law with memory, limits and integrals that stop there, on top of constant torques, is that of the CPU, with a
+    model that it accelerates or holds and without.
+    """
     s, rng = arm(), np.random.default_rng(4)
     p = program(s, "step")
     n, steps, record, sample, dt = 3, 24, 4, 2, 0.002
@@ -103,7 +107,11 @@ def test_controlled_rollout_on_the_host(tmp_path, varying):
     q, v, tau = (by_structure([x[i] for x in states]) for i in range(3))
     memory = Memory(0.3 * rng.normal(size=(3, 3)), rng.normal(size=(3, 4)), rng.normal(size=(2, 3)), np.array([1, -1, 0]))  # fmt: skip
     watched, torques = np.array([1, 0]), np.array([2, 1])
-    law = SampledLaw(sample * dt, watched, watched, torques, np.array([2.0, np.inf]), None, None, memory)  # fmt: skip
+    model = None
+    if accelerates is not None:
+        torques = np.array(joint_speeds(s)[:2])
+        model = rigid_model(s, torques, accelerates)
+    law = SampledLaw(sample * dt, watched, watched, torques, np.array([2.0, np.inf]), None, None, memory, model)  # fmt: skip
     count = steps // sample
     table = LawTable(
         law, rng.normal(size=(count, 4)), rng.normal(size=(count, 2)),
@@ -111,7 +119,8 @@ def test_controlled_rollout_on_the_host(tmp_path, varying):
     )  # fmt: skip
     rows = [np.full((steps // record, k, n), np.nan) for k in (s.nq, s.nv, s.nv)]
     scalars = [("double", dt), ("int", steps), ("int", steps), ("int", record), ("int", sample), ("int", int(varying))]  # fmt: skip
-    text = cuda.rollout_source(p, False, law.places())
+    inverse = None if model is None else program(model.system, "inverse_dynamics")
+    text = cuda.rollout_source(p, False, law.places(), inverse)
     given = table.arrays()
     assert list(given) == list(law.places().shapes())
     on_host(tmp_path, text, "rollout", [q, v, tau, *rows, *given.values()], scalars, n)(0)
@@ -120,7 +129,7 @@ def test_controlled_rollout_on_the_host(tmp_path, varying):
     for k in range(steps):
         if k % sample == 0:
             u = running.torques(k // sample, x, y)
-            reached = reached or bool((np.abs(u[:, 2]) == 2.0).any())
+            reached = reached or bool((np.abs(u[:, torques[0]]) == 2.0).any())
             u = u + tau.T
         x, y = step(x, y, u, dt)
         if (k + 1) % record == 0:
@@ -135,8 +144,11 @@ def test_nvcc_compiles_the_text(tmp_path, monkeypatch):
     p = program(arm(), "step", parameters=["gravity"])
     (tmp_path / "step.cu").write_text(cuda.source(p, False))
     (tmp_path / "rollout.cu").write_text(cuda.rollout_source(p, True))
-    law = LawPlaces((1, 0), (1, 0), (2, 1), (1, -1))
-    (tmp_path / "controlled.cu").write_text(cuda.rollout_source(p, True, law))
+    model = rigid_model(arm(), np.array(joint_speeds(arm())[:1]), True)
+    law = SampledLaw(1.0, *np.arange(3).reshape(3, 1), None, None, None, no_memory(1, 2), model)
+    inverse = program(model.system, "inverse_dynamics")
+    text = cuda.rollout_source(p, True, law.places(), inverse)
+    (tmp_path / "controlled.cu").write_text(text)
     for file in ("step.cu", "rollout.cu", "controlled.cu"):
         done = subprocess.run(["nvcc", "-ptx", "-std=c++17", file], check=False, cwd=tmp_path, capture_output=True, text=True)  # fmt: skip
         assert done.returncode == 0, done.stderr[:2000]

@@ -121,7 +121,7 @@ def test_the_gpu_runs_batches_with_a_controller(hub, monkeypatch):
     """What goes to the GPU and comes back, with steps of the CPU in the place of its kernel."""
     from limber.codegen import compiler
 
-    def controlled_rollout(system, parameters, places):
+    def controlled_rollout(system, parameters, places, model):
         step = lb.compile(system, "step", parameters=parameters)
 
         def rollout(q, v, tau, dt, steps, *more, record, sample, law):
@@ -166,6 +166,8 @@ def controlled(**options):
         {"limit": 0.05},
         {"ki": 20.0, "limit": 0.1},
         {"filter_time": 0.02},
+        {"gravity": True},
+        {"gravity": True, "ki": 10.0, "limit": 0.4},
         {"ki": 20.0, "filter_time": 0.02},
     ],
 )
@@ -194,33 +196,50 @@ def test_cases_that_hold_their_starts_have_references_of_their_own(hub):
     assert_alike(hub, lb.control.PD(4.0, 0.2, sample_time=2.0**-6, bodies="panel"), 0.125, given)
 
 
-@pytest.mark.parametrize("along", [False, True])
-def test_lanes_with_state_feedback_are_the_runs_by_themselves(along):
-    """About an equilibrium under gravity, and along a motion with gains of its own at every sample."""
+@pytest.fixture(scope="module")
+def arm():
     a = lb.Assembly("arm", gravity=(0, -9.81, 0))
     link = lb.beam(1.0, 2.0, EI=200.0, modes={"y": 1}, damping=0.01)
     a.attach("upper", link, lb.Revolute("z", armature=0.1))
     a.attach("fore", link, lb.Revolute("z", armature=0.1), "upper", "tip")
-    s = a.build()
-    about = lb.equilibrium(s, [0.0, 0.3, 0.0, -0.5], locked=["upper", "fore"])
+    return a.build()
+
+
+def arm_cases(arm):
+    """Starts about an equilibrium, and plants that the controllers do not know."""
+    about = lb.equilibrium(arm, [0.0, 0.3, 0.0, -0.5], locked=["upper", "fore"])
     q0 = about + 0.05 * np.random.default_rng(2).normal(size=(5, 4))
+    given = {"q0": q0, "parameters": {"upper.EI": np.linspace(150, 250, 5)}, "method": "rk4"}
+    given |= {"every": 2.0**-5, "step": 2.0**-11, "progress": False}
+    return about, given
+
+
+@pytest.mark.parametrize("along", [False, True])
+def test_lanes_with_state_feedback_are_the_runs_by_themselves(arm, along):
+    """About an equilibrium under gravity, and along a motion with gains of its own at every sample."""
+    about, given = arm_cases(arm)
     if along:
         motion = {
             "upper": lb.trajectories.Cycloid(0.2, 0.125, start=0.3),
             "fore": lb.trajectories.Cycloid(-0.3, 0.125, start=-0.5),
         }
-        about = lb.simulate(s, 0.125, q0=about, motion=motion, every=2.0**-8, progress=False)
+        about = lb.simulate(arm, 0.125, q0=about, motion=motion, every=2.0**-8, progress=False)
     lqr = lb.control.LQR(1.0, 1e-3, sample_time=2.0**-7, about=about, points=4)
-    given = {"q0": q0, "parameters": {"upper.EI": np.linspace(150, 250, 5)}, "method": "rk4"}
-    given |= {"every": 2.0**-5, "step": 2.0**-11, "progress": False}
-    assert_alike(s, lqr, 0.15625, given)
+    assert_alike(arm, lqr, 0.15625, given)
+
+
+@pytest.mark.parametrize("limit", [None, 30.0])
+def test_lanes_with_computed_torque_are_the_runs_by_themselves(arm, limit):
+    path = lb.trajectories.Cycloid([0.02, -0.03], 0.125, start=[0.3, -0.5])
+    law = lb.control.ComputedTorque(25.0, 10.0, sample_time=2.0**-9, reference=path, limit=limit)
+    assert_alike(arm, law, 0.15625, arm_cases(arm)[1])
 
 
 @pytest.mark.parametrize(
     "given, message",
     [
-        ({"torque": controlled(gravity=True)}, "PID with gravity=True"),
-        ({"torque": lb.control.ComputedTorque(1.0, 1.0, sample_time=0.01)}, "torques that are not constant"),
+        ({"torque": lb.control.ComputedTorque(1.0, 1.0, sample_time=0.01, bodies="panel")}, "joints that have no torque"),
+        ({"torque": lb.control.ActiveDamping(1.0, 1.0, damping=0.1, sample_time=0.01)}, "ActiveDamping"),
         ({"torque": controlled(), "every": 0.05}, "output times between samples"),
         ({"engine": "cuda", "method": "dop853"}, "takes batches with method=\"rk4\" .* method='dop853'"),
         ({"engine": "cuda", "torque": lambda t, q, v: v}, "torques that are not constant"),

@@ -198,12 +198,17 @@ def _rollout(system, target, wrt, parameters, rows, single) -> Any:
     )
 
 
-def controlled_rollout(system: System, parameters: Sequence[str], law: LawPlaces) -> Any:
-    """The function "rollout" on the GPU with a control law (`codegen.cuda.CudaRollout`)."""
+def controlled_rollout(
+    system: System, parameters: Sequence[str], law: LawPlaces, model: System | None = None
+) -> Any:
+    """The function "rollout" on the GPU with a control law, which may have a model (`codegen.cuda.CudaRollout`)."""
     from limber.codegen.cuda import CudaRollout  # noqa: PLC0415
 
     program = programmed(system, "step", None, None, None, (), parameters)
-    return CudaRollout(program, False, law)
+    inverse = None
+    if model is not None:
+        inverse = programmed(model, "inverse_dynamics", None, None, None, (), ())
+    return CudaRollout(program, False, law, inverse)
 
 
 def operation_count(

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from limber.checks import shown, whole
-from limber.codegen.cuda_source import BLOCK, loops, rollout_source, source
+from limber.codegen.cuda_source import BLOCK, loops, needed, rollout_source, source
 from limber.codegen.law_source import LawPlaces
 from limber.codegen.program import Program
 from limber.errors import ArgumentTypeError, ArgumentValueError, MissingExtraError
@@ -44,7 +44,9 @@ def _library(value: Any) -> str:
 class _Kernel:
     """A compiled kernel and what every call of it shares."""
 
-    def __init__(self, program: Program, single: bool, text: str, entry: str):
+    def __init__(
+        self, program: Program, single: bool, text: str, entry: str, model: Program | None = None
+    ):
         if len(program.inputs) > 64:  # one bit each says whether all states share it
             raise ArgumentValueError(
                 f"{program.name} has {len(program.inputs)} inputs; a kernel has at most 64. Name fewer parameters."
@@ -53,7 +55,7 @@ class _Kernel:
         self.source = text
         self.dtype = np.dtype(np.float32 if single else np.float64)
         self._entry = entry
-        found = (loops(p, single) for p in (*program.callees, program))
+        found = (loops(p, single) for p in needed(program, model))
         near = max((x.frames.size["near"] for x in found if x is not None), default=0)
         self._near = near * self.dtype.itemsize  # shared memory of a thread
 
@@ -207,8 +209,15 @@ class CudaRollout(_Kernel):
     (steps / record, nv, states).
     """
 
-    def __init__(self, program: Program, single: bool, law: LawPlaces | None = None):
-        super().__init__(program, single, rollout_source(program, single, law), "rollout")
+    def __init__(
+        self,
+        program: Program,
+        single: bool,
+        law: LawPlaces | None = None,
+        model: Program | None = None,
+    ):
+        text = rollout_source(program, single, law, model)
+        super().__init__(program, single, text, "rollout", model)
         self._law = law
 
     def __call__(

@@ -166,16 +166,25 @@ def _kernel(program: Program, d: Dialect) -> str:
     return "\n".join(parts)
 
 
-def rollout_source(program: Program, single: bool, law: LawPlaces | None = None) -> str:
+def needed(program: Program, model: Program | None) -> tuple[Program, ...]:
+    """The programs that a kernel calls, each after those that it calls."""
+    own = () if model is None else (*model.callees, model)
+    return (*own, *program.callees, program)
+
+
+def rollout_source(
+    program: Program, single: bool, law: LawPlaces | None = None, model: Program | None = None
+) -> str:
     """The kernel of a rollout: `steps` steps of the step program, where each tau is held for `hold` steps.
 
     Each thread keeps its state and writes it out every `record` steps.  A control law (`law_source`) adds its torques to
-    tau every `sample` steps; the torques are then written out with the states.
+    tau every `sample` steps; the torques are then written out with the states.  `model` has the inverse dynamics of
+    its model.
     """
     local = dialect(single)
     real = local.real
     parts = [_shared_values(local)]
-    parts += [_functions(p, local) for p in (*program.callees, program)]
+    parts += [_functions(p, local) for p in needed(program, model)]
     nq, nv = program.inputs[0].size, program.inputs[1].size
     extra = program.inputs[4:]
     arguments = [f"const {real} *__restrict__ {n}" for n in ("q", "v", "tau")]

@@ -5,6 +5,8 @@ Arguments of the kernel, which all threads share but for the start:
     reference (samples, x)      start (x, states)       feed (samples, torques)
     gains (samples or 1, torques, x)                    memory: A (z, z), B (z, x) and C (torques, z), one after another
     limit (torques)             sample: steps of a sample time              varying: 1 if each sample has its gains, or 0
+
+A law with a model calls the program "inverse_dynamics" of the model.
 """
 
 from __future__ import annotations
@@ -13,6 +15,18 @@ from dataclasses import dataclass
 
 #: The names of the arrays, in the order of the kernel's arguments.
 ARRAYS = ("reference", "start", "feed", "gains", "memory", "limit")
+
+
+@dataclass(frozen=True)
+class ModelPlaces:
+    """The places in the plant's q and v of the coordinates and speeds of a model, and those of the torques in its own
+    speeds; `accelerates` says whether what the law asks for are accelerations.
+    """
+
+    q: tuple[int, ...]
+    v: tuple[int, ...]
+    torques: tuple[int, ...]
+    accelerates: bool
 
 
 @dataclass(frozen=True)
@@ -25,6 +39,7 @@ class LawPlaces:
     v: tuple[int, ...]
     torques: tuple[int, ...]
     integrals: tuple[int, ...]
+    model: ModelPlaces | None = None
 
     @property
     def sizes(self) -> tuple[int, int, int]:
@@ -40,11 +55,17 @@ class LawPlaces:
 
 def declared(law: LawPlaces, real: str) -> list[str]:
     """The lines before the loop over steps."""
-    x, u, z = law.sizes
-    return [
-        f"{real} e[{max(x, 1)}], over[{max(u, 1)}], z[{max(z, 1)}], z_new[{max(z, 1)}];",
-        f"for (int i = 0; i < {z}; ++i) z[i] = 0;",
+    x, u, z = (max(n, 1) for n in law.sizes)
+    lines = [
+        f"{real} e[{x}], asked[{u}], over[{u}], z[{z}], z_new[{z}];",
+        f"for (int i = 0; i < {len(law.integrals)}; ++i) z[i] = 0;",
     ]
+    if law.model is not None:
+        n = max(len(law.model.v), 1)
+        lines.append(
+            f"{real} x_model[{max(len(law.model.q), 1)}], y_model[{n}], rates[{n}], needed[{n}];"
+        )
+    return lines
 
 
 def evaluated(law: LawPlaces, held: str, real: str) -> list[str]:
@@ -58,14 +79,20 @@ def evaluated(law: LawPlaces, held: str, real: str) -> list[str]:
         f"e[{i}] = reference[row * {x} + {i}] + start[{i} * states + t] - {value};"
         for i, value in enumerate(read)
     ]
+    lines += [
+        f"for (int j = 0; j < {u}; ++j) {{",
+        f"    asked[j] = feed[row * {u} + j];",
+        f"    for (int i = 0; i < {x}; ++i) asked[j] += gains[(row * varying * {u} + j) * {x} + i] * e[i];",
+        f"    for (int i = 0; i < {z}; ++i) asked[j] += memory[{C} + j * {z} + i] * z[i];",
+        "}",
+    ]
+    if law.model is not None:
+        lines += _of_model(law.model)
     for j, place in enumerate(law.torques):
         lines += [
             "{",
-            f"    {real} asked = feed[row * {u} + {j}];",
-            f"    for (int i = 0; i < {x}; ++i) asked += gains[(row * varying * {u} + {j}) * {x} + i] * e[i];",
-            f"    for (int i = 0; i < {z}; ++i) asked += memory[{C + j * z} + i] * z[i];",
-            f"    const {real} torque = fmin{f}(fmax{f}(asked, -limit[{j}]), limit[{j}]);",
-            f"    over[{j}] = asked - torque;",
+            f"    const {real} torque = fmin{f}(fmax{f}(asked[{j}], -limit[{j}]), limit[{j}]);",
+            f"    over[{j}] = asked[{j}] - torque;",
             f"    u[{place}] += torque;",
             "}",
         ]
@@ -82,3 +109,16 @@ def evaluated(law: LawPlaces, held: str, real: str) -> list[str]:
         ]
     lines.append(f"for (int i = 0; i < {z}; ++i) z[i] = z_new[i];")
     return ["    if (k % sample == 0) {", *(f"        {line}" for line in lines), "    }"]
+
+
+def _of_model(model: ModelPlaces) -> list[str]:
+    """The lines that turn what is asked for into torques."""
+    lines = [f"x_model[{i}] = x[{place}];" for i, place in enumerate(model.q)]
+    for i, place in enumerate(model.v):
+        speed = f"y[{place}]" if model.accelerates else "0"
+        lines.append(f"y_model[{i}] = {speed}; rates[{i}] = 0;")
+    if model.accelerates:
+        lines += [f"rates[{place}] = asked[{j}];" for j, place in enumerate(model.torques)]
+    lines.append("inverse_dynamics(x_model, y_model, rates, needed);")
+    added = "=" if model.accelerates else "+="
+    return lines + [f"asked[{j}] {added} needed[{i}];" for j, i in enumerate(model.torques)]

@@ -16,6 +16,7 @@ damping damps this vibration. The modes must be known, exactly or from an observ
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -26,9 +27,11 @@ from limber.checks import Array, finite_numbers, shown
 from limber.control.controller import Measured
 from limber.control.joint_controller import JointController, one_each
 from limber.control.joints import bodies_of
+from limber.control.loop import Loop
 from limber.dynamics import inverse_dynamics, mass_matrix
 from limber.dynamics.hybrid import hybrid_dynamics
 from limber.errors import ArgumentTypeError, ArgumentValueError
+from limber.simulation.laws import SampledLaw, no_memory, rigid_model
 
 MODELS = ("rigid", "flexible")
 
@@ -128,6 +131,36 @@ class ComputedTorque(JointController):
         if self._limited:
             torque = np.minimum(np.maximum(torque, -self._limit), self._limit)
         return self._placed(torque)
+
+    def sampled_law(self, system: System) -> SampledLaw | str:
+        """The control law for batches of generated code, or a text that names the obstacle."""
+        name = type(self).__name__
+        for has, what in (
+            (type(self) is not ComputedTorque, ""),
+            (self.model != "rigid", " with a flexible model"),
+            (self.observer is not None, " with an observer"),
+        ):
+            if has:
+                return name + what
+        made = copy.copy(self)  # this one may be prepared for another loop
+        Loop(system, made)
+        if len(made._free):
+            return f"{name} with joints that have no torque"
+        places, reference = made._prepared, made._reference
+        rest, n = np.zeros(len(places)), len(places)
+        limit = made._limit if made._limited else np.full(n, np.inf)
+        gains = np.hstack([np.diag(made._kp), np.diag(made._kd)])
+
+        def wanted(t: float, start: Array) -> tuple[Array, Array]:
+            position, speed, acceleration = (
+                (start, rest, rest) if reference is None else reference(t, start)
+            )
+            return np.concatenate([position, speed]), acceleration
+
+        return SampledLaw(
+            self.sample_time, places.q, places.v, places.v, limit, wanted, gains, no_memory(n, 2 * n),
+            rigid_model(system, places.v, True, made._design),
+        )  # fmt: skip
 
     _modes_wanted = (
         "the modes, which the flexible model needs: give an observer=..., or model='rigid'."

@@ -28,7 +28,7 @@ from limber.control.reference import reference_of
 from limber.dynamics import derivatives, inverse_dynamics
 from limber.dynamics.rows import carried, closure_jacobian
 from limber.errors import ArgumentTypeError, ArgumentValueError
-from limber.simulation.laws import Memory, SampledLaw
+from limber.simulation.laws import Memory, SampledLaw, rigid_model
 from limber.simulation.table import joint_speeds
 
 #: Holding torques do not depend on joints by which their slope is below this fraction of the largest.
@@ -139,12 +139,8 @@ class PID(JointController):
         """The control law for batches of generated code, or a text that names the obstacle."""
         if type(self).command is not PID.command:
             return type(self).__name__
-        for has, what in (
-            (self.gravity, "gravity=True"),
-            (self.observer is not None, "an observer"),
-        ):
-            if has:
-                return f"{type(self).__name__} with {what}"
+        if self.observer is not None:
+            return f"{type(self).__name__} with an observer"
         places = joint_places(system, self.bodies, type(self).__name__)
         n, T, fade = len(places), self.sample_time, self._faded
         kp, ki, kd = (
@@ -170,7 +166,8 @@ class PID(JointController):
             position, speed = (start, rest) if followed is None else followed(t, start)[:2]
             return np.concatenate([position, speed]), rest
 
-        return SampledLaw(T, places.q, places.v, places.v, limit, reference, gains, memory)
+        model = rigid_model(system, places.v, accelerates=False) if self.gravity else None
+        return SampledLaw(T, places.q, places.v, places.v, limit, reference, gains, memory, model)
 
     def _torque(self, error: Array, rate: Array | None, extra: Any) -> Array:
         """The torques, given the errors of a sample."""

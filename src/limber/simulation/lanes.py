@@ -21,13 +21,11 @@ from limber.assembly.system import System
 from limber.checks import Array, number, shown
 from limber.dynamics.cores import cores
 from limber.errors import ArgumentValueError, SimulationError
-from limber.simulation.laws import LawTable, SampledLaw, law_of
+from limber.simulation.laws import LANES, LawTable, SampledLaw, law_of
 from limber.simulation.result import Result, Statistics
 from limber.simulation.table import joint_speeds
 from limber.simulation.validity import refuse_indefinite, warn_outside_theory
 
-#: States that one instruction handles: the compiler divides them into what the machine has.
-LANES = 8
 #: Cases of a thread come in multiples of this, so that blocks of lanes stay whole.
 BLOCK = 64
 
@@ -121,7 +119,8 @@ def rows_on_gpu(
     if law is None:
         rollout = compiler.compile(system, "rollout", target="cuda", parameters=list(parameters))
     else:
-        rollout = compiler.controlled_rollout(system, list(parameters), law.law.places())
+        model = None if law.law.model is None else law.law.model.system
+        rollout = compiler.controlled_rollout(system, list(parameters), law.law.places(), model)
     from limber.codegen.cuda import needed_cupy  # noqa: PLC0415
 
     cupy = needed_cupy()
@@ -245,7 +244,7 @@ def uses_lanes(given: Mapping[str, Any], system: System, torques: Any, times: Ar
     why = _not_in_lanes(given, system, torques, times)
     if why and engine == "cuda":
         raise ArgumentValueError(
-            f'engine="cuda" takes batches with method="rk4" and constant torques or a linear controller (PD, PID or LQR), and this one has {why}. '
+            f'engine="cuda" takes batches with method="rk4" and constant torques or a PD, PID, LQR or rigid ComputedTorque, and this one has {why}. '
             'Take engine="generated".'
         )
     return not why

@@ -1,4 +1,4 @@
-"""Linear control laws that batches evaluate for all cases at once, in SIMD lanes or on a GPU.
+"""Control laws that batches evaluate for all cases at once, in SIMD lanes or on a GPU.
 
 At sample k, with some of the coordinates and speeds x, their reference r_k and a memory z that starts at zero,
 
@@ -7,13 +7,15 @@ At sample k, with some of the coordinates and speeds x, their reference r_k and 
     torque = asked, within +-limit, held for a sample time
     z      = A z + B e, afterwards
 
-An entry of z that is the integral of a torque stops where it would drive that torque further beyond its limit.
+An entry of z that is the integral of a torque stops where it would drive that torque further beyond its limit. A law
+with a rigid model adds the torques that hold the model at rest in its present position to those asked for, or it asks
+for accelerations of joints, and the torques are those that the model needs for them (inverse dynamics).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 
 #: Output times may be off the samples by this part of a sample time.
 ON_SAMPLE = 1e-6
+#: States that one instruction handles: the compiler divides them into what the machine has.
+LANES = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +52,43 @@ def no_memory(torques: int, watched: int) -> Memory:
 
 
 @dataclass(frozen=True, eq=False)
+class Model:
+    """The rigid model of a law.
+
+    q, v : the places in the plant's q and v of its coordinates and speeds.
+    torques : the places of the torques of the law in its v.
+    accelerates : whether the law asks for accelerations; otherwise the model is held at rest.
+    """
+
+    system: System
+    q: np.ndarray
+    v: np.ndarray
+    torques: np.ndarray
+    accelerates: bool
+
+
+def rigid_model(
+    plant: System, torques: np.ndarray, accelerates: bool, design: System | None = None
+) -> Model:
+    """The undeformed `design`, by default that of the plant, whose joints it has.
+
+    torques : their places in v of the plant.
+    """
+    design = plant if design is None else design
+    items = tuple(
+        replace(x, body=x.body.without_modes())
+        for x in (design.attachments[b] for b in plant.layout)
+    )
+    made = System(design.name, items, design.gravity, "full", regular=False)
+    q = [i for x in plant.layout.values() for i in range(x.q_joint.start, x.q_joint.stop)]
+    v = [i for x in plant.layout.values() for i in range(x.v_joint.start, x.v_joint.stop)]
+    at = np.array([v.index(i) for i in torques.tolist()], dtype=int)
+    return Model(made, np.array(q, dtype=int), np.array(v, dtype=int), at, accelerates)
+
+
+@dataclass(frozen=True, eq=False)
 class SampledLaw:
-    """A linear control law; the head of this file has the equations.
+    """A control law; the head of this file has the equations.
 
     q, v : the places in q and in v of x; coordinates come before speeds.
     torques : the places of the torques in v.
@@ -65,6 +104,7 @@ class SampledLaw:
     reference: Callable[[float, Array], tuple[Array, Array]]
     gains: Array | Callable[[float], Array]
     memory: Memory
+    model: Model | None = None
 
     def samples(self, times: Array) -> Array | None:
         """The numbers of the samples at these times from the start; None if some are between samples."""
@@ -88,11 +128,16 @@ class SampledLaw:
 
     def places(self) -> LawPlaces:
         """What generated code needs to know of the law."""
-        from limber.codegen.law_source import LawPlaces  # noqa: PLC0415
+        from limber.codegen.law_source import LawPlaces, ModelPlaces  # noqa: PLC0415
 
-        return LawPlaces(
-            *(tuple(x.tolist()) for x in (self.q, self.v, self.torques, self.memory.integrals))
-        )
+        def ints(places: np.ndarray) -> tuple[int, ...]:
+            return tuple(places.tolist())
+
+        m, model = self.model, None
+        if m is not None:
+            model = ModelPlaces(ints(m.q), ints(m.v), ints(m.torques), m.accelerates)
+        integrals = ints(self.memory.integrals)
+        return LawPlaces(ints(self.q), ints(self.v), ints(self.torques), integrals, model)
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,6 +185,12 @@ class RunningLaw:
         self._error = np.empty(self._start.shape)
         self._memory = np.zeros((len(law.memory.A), count))
         self._tau = np.zeros((count, nv))
+        if law.model is not None:
+            from limber.codegen.compiler import compile  # noqa: PLC0415
+
+            lanes = LANES if count >= LANES else 1
+            self._needed = compile(law.model.system, "inverse_dynamics", lanes=lanes, threads=1)
+            self._speeds, self._rates = np.zeros((2, count, law.model.system.nv))
 
     def torques(self, sample: int, q: Array, v: Array) -> Array:
         """The torques (cases, nv) at a sample, in an array that the next sample overwrites."""
@@ -153,6 +204,8 @@ class RunningLaw:
         asked += table.feed[sample, :, None]
         if memory.integrals.size:
             asked += memory.C @ self._memory
+        if law.model is not None:
+            asked = self._of_model(law.model, asked, q, v)
         torque = asked if self._limit is None else np.clip(asked, -self._limit, self._limit)
         if memory.integrals.size:
             change = memory.B @ e
@@ -161,6 +214,15 @@ class RunningLaw:
             self._memory = memory.A @ self._memory + change
         self._tau.T[law.torques] = torque
         return self._tau
+
+    def _of_model(self, model: Model, asked: Array, q: Array, v: Array) -> Array:
+        """The torques (torques, cases) with what the model needs."""
+        if model.accelerates:
+            self._speeds[:] = v[:, model.v]
+            self._rates[:, model.torques] = asked.T
+        places = np.ascontiguousarray(q[:, model.q])
+        needed = self._needed(places, self._speeds, self._rates)[:, model.torques].T
+        return needed if model.accelerates else asked + needed
 
 
 def law_of(system: System, torque: Any) -> SampledLaw | str | None:

@@ -100,8 +100,8 @@ def simulate(
     events : see `Event`.  Simultaneous events occur in the order of the list.  Their actions may change the topology:
         `Result.topology` and `Result.changes` say what was active when.
     engine : "general", or "generated": C code for this system (`compile`), several times as fast.  Batches with
-        method="rk4" and constant torques, or with one PD, PID or LQR that is sampled at every output time, then run in
-        SIMD lanes, with steps that end at the output times (`simulation.lanes`); on a GPU with "cuda".
+        method="rk4" and constant torques, or with one PD, PID, LQR or ComputedTorque that is sampled at every output time,
+        then run in SIMD lanes, with steps that end at the output times (`simulation.lanes`); on a GPU with "cuda".
     progress : whether to show a progress bar; by default it is shown in a terminal, for runs of more than a second.
     save : an HDF5 file for the result.  Rows are written during the run to a file of that name with ".part" appended; a
         run that is killed leaves them there (`Result.load` finds them).  An older file stays until the run has ended.
