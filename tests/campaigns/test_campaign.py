@@ -424,3 +424,25 @@ keep: {angle: {final: {joint: load}}}
 """)
     found = lb.campaign(tmp_path / "study.yaml", processes=1).quantities["angle"][0]
     assert found == pytest.approx(0.5 * 2.0 / (9.0 + 0.1) * 0.2**2, rel=1e-6)
+
+
+@pytest.mark.parametrize("law", ["pd", "lqr"])
+def test_loops_of_generated_code_run_as_a_batch_to_the_bit(law):
+    """Cases alone, in blocks of other sizes and in other processes; and the general engine, within its error."""
+    s = arm()
+    joint = lb.control.PID(30.0, 5.0, 6.0, sample_time=2.0**-8, reference=[0.2], gravity=True)
+    if law == "lqr":
+        about = lb.equilibrium(s, locked=["link"])
+        joint = lb.control.LQR(1.0, 1e-3, sample_time=2.0**-8, about=about)
+    given = {
+        "vary": {"load.mass": {"uniform": [0.5, 1.5]}, "link.EI": {"uniform": [150.0, 250.0]}},
+        "samples": 19, "seed": 3, "keep": KEEP, "torque": lb.control.Loop(s, joint),
+        "integrator": "rk4", "step": 2.0**-10, "every": 2.0**-5,
+    }  # fmt: skip
+    done = lb.campaign(s, 0.125, processes=1, engine="generated", **given)
+    assert done.finished.all() and done.study.runs.batched
+    assert same(done, lb.campaign(s, 0.125, processes=2, engine="generated", **given))
+    one = done.result(13)
+    assert one.joint("link")[-1, 0] == done.quantities["angle"][13]
+    general = lb.campaign(s, 0.125, processes=1, **given)
+    assert np.allclose(general.quantities["angle"], done.quantities["angle"], rtol=0, atol=1e-11)

@@ -38,6 +38,7 @@ def campaign(
     keep: Mapping[str, Any] | None = None,
     histories: bool = False,
     engine: str | None = None,
+    integrator: str | None = None,
     unit: int | None = None,
     name: str | None = None,
     store: str | PathLike | None = None,
@@ -69,6 +70,7 @@ def campaign(
         {"deflection": ["link3", "tip"]}, "after": 8}.
     histories : whether t, q and v of every case are kept.
     engine : as in `simulate`; "general" by default.
+    integrator : the `method` of `simulate`, such as "rk4"; `method` is that of the sample.
     unit : the number of cases in a work unit, which one process runs and whose results are stored together.
     name : of the study, for tables and pages.
     store : a folder, .zarr, for the results. Work units are stored as they finish. A campaign that was killed continues
@@ -85,15 +87,15 @@ def campaign(
     """
     study = make_study(
         subject, t_end, vary=vary, samples=samples, method=method, seed=seed, keep=keep,
-        histories=histories, engine=engine, unit=unit, name=name, **options,
+        histories=histories, engine=engine, integrator=integrator, unit=unit, name=name, **options,
     )  # fmt: skip
     return run(study, store, restart, processes, scheduler, progress)
 
 
 def make_study(
     subject: Any, t_end: float | None = None, *, vary: Any = None, samples: Any = None, method: str = "monte_carlo",
-    seed: Any = 0, keep: Any = None, histories: bool = False, engine: str | None = None, unit: Any = None,
-    name: str | None = None, **options: Any,
+    seed: Any = 0, keep: Any = None, histories: bool = False, engine: str | None = None,
+    integrator: str | None = None, unit: Any = None, name: str | None = None, **options: Any,
 ) -> Study:  # fmt: skip
     """Make the study for these arguments of `campaign`, without running it."""
     if isinstance(subject, Study):
@@ -102,7 +104,7 @@ def make_study(
         given = {
             "t_end": t_end, "vary": vary, "unit": unit, "name": name,
             **({"histories": True} if histories else {}), **({"seed": seed} if seed else {}),
-            **({"method": method} if method != "monte_carlo" else {}), **options,
+            **({"method": method} if method != "monte_carlo" else {}), **options, "integrator": integrator,
         }  # fmt: skip
         for key, value in given.items():
             if value is not None:
@@ -110,6 +112,8 @@ def make_study(
                     f"{key}= is not for a study file, which says it itself; keep=, samples= and engine= go with one."
                 )
         return load_study(subject, keep=keep, samples=samples, engine=engine)
+    if integrator is not None:
+        options["method"] = integrator
     for key in ("progress", "save", "parameters"):
         if key in options:
             raise ArgumentTypeError(

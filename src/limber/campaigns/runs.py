@@ -109,11 +109,20 @@ class SimulationRuns:
         external = self.base.settings.get("external") or {}
         entries = [t.keys[0] for t in self.targets if t.keys is not None]
         return (
-            not isinstance(torque, Loop)
-            and not any(_python(x) for x in (torque, *external.values()))
+            (self._in_lanes(torque) or not _python(torque))
+            and not any(_python(x) for x in external.values())
             and self.base.settings.get("method") not in PEERS
             and all(entry in OF_THE_START for entry in entries)
             and not (entries and "motion" in self.base.settings)  # paths begin where joints start
+        )
+
+    def _in_lanes(self, torque: Any) -> bool:
+        """Whether generated code has the law of a control loop."""
+        return (
+            isinstance(torque, Loop)
+            and self.engine in ("generated", "cuda")
+            and self.base.settings.get("method") == "rk4"
+            and not isinstance(torque.sampled_law(self.base.system), str)
         )
 
     def rows(self, cases: Sequence[int]) -> list[Row]:
@@ -248,7 +257,7 @@ def _python(function: Any) -> bool:
     """Whether a torque or a force needs Python while a case runs."""
     if isinstance(function, SampledTable) or hasattr(function, "address"):
         return False
-    return callable(function) or hasattr(function, "command")
+    return callable(function) or hasattr(function, "command") or isinstance(function, Loop)
 
 
 def check_parameter(system: System, name: str, values: Sequence[Any]) -> None:

@@ -21,6 +21,7 @@ from limber.control.sensors.base import Sensor, checked_seed
 from limber.control.session import LoopSession
 from limber.dynamics.evaluate import check_system
 from limber.errors import ArgumentTypeError, ArgumentValueError
+from limber.simulation.laws import SampledLaw
 
 #: By id, the loop for which a controller or an observer was prepared last; loops enter theirs when they are made.
 _PREPARED_FOR: dict[int, weakref.ref[Loop]] = {}
@@ -100,6 +101,20 @@ class Loop:
     def runs(self, session: LoopSession) -> bool:
         """Whether a session is the one that began last, and the controller is still that of this loop."""
         return self._last is session and self._prepared
+
+    def sampled_law(self, system: System) -> SampledLaw | str:
+        """The control law for batches of generated code, or a text that names the obstacle."""
+        for has, what in (
+            (self.sensors, "sensors"),
+            (self.actuators, "actuators"),
+            (self.delay, "a delay"),
+            (self.controller.limit is not None, "a limit of its Guard"),
+        ):
+            if has:
+                return f"a Loop with {what}"
+        controller = self.controller.controller
+        made = getattr(controller, "sampled_law", None)
+        return type(controller).__name__ if made is None else made(self.system)
 
     def _prepare(self) -> None:
         """Prepare the controller for this loop."""

@@ -172,6 +172,20 @@ class LawTable:
         return RunningLaw(self, nv, cases)
 
 
+class Product:
+    """Products of matrices with columns of cases, in the same order of operations for any number of cases: results of a
+    case do not depend, to the last bit, on those that run beside it.
+    """
+
+    def __init__(self, pattern: np.ndarray):
+        self._pairs = [(int(i), int(j)) for i, j in np.argwhere(pattern)]
+
+    def add(self, to: Array, matrix: Array, columns: Array) -> None:
+        """Add matrix @ columns; the matrix is zero outside the pattern."""
+        for i, j in self._pairs:
+            to[i] += matrix[i, j] * columns[j]
+
+
 class RunningLaw:
     """A control law during a run, with the memory and the arrays of its cases."""
 
@@ -185,6 +199,10 @@ class RunningLaw:
         self._error = np.empty(self._start.shape)
         self._memory = np.zeros((len(law.memory.A), count))
         self._tau = np.zeros((count, nv))
+        self._gains = Product((table.gains != 0.0).max(axis=0))
+        self._A, self._B, self._C = (
+            Product(x != 0.0) for x in (law.memory.A, law.memory.B, law.memory.C)
+        )
         if law.model is not None:
             from limber.codegen.compiler import compile  # noqa: PLC0415
 
@@ -200,18 +218,20 @@ class RunningLaw:
         np.subtract(wanted[n:], v.T[law.v], out=e[n:])
         if self._starts:
             e += self._start
-        asked = table.gains[sample if len(table.gains) > 1 else 0] @ e
-        asked += table.feed[sample, :, None]
+        asked = np.repeat(table.feed[sample, :, None], len(q), axis=1)
+        self._gains.add(asked, table.gains[sample if len(table.gains) > 1 else 0], e)
         if memory.integrals.size:
-            asked += memory.C @ self._memory
+            self._C.add(asked, memory.C, self._memory)
         if law.model is not None:
             asked = self._of_model(law.model, asked, q, v)
         torque = asked if self._limit is None else np.clip(asked, -self._limit, self._limit)
         if memory.integrals.size:
-            change = memory.B @ e
+            change = np.zeros_like(self._memory)
+            self._B.add(change, memory.B, e)
             beyond = (asked - torque)[memory.integrals] * change > 0.0
             change[beyond & (memory.integrals >= 0)[:, None]] = 0.0
-            self._memory = memory.A @ self._memory + change
+            self._A.add(change, memory.A, self._memory)
+            self._memory = change
         self._tau.T[law.torques] = torque
         return self._tau
 
