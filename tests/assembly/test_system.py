@@ -158,9 +158,9 @@ def test_configurations_and_speeds_by_name():
     assert s.configuration({}).tolist() == s.neutral().tolist()
     v = s.speeds({"hub": [1, 2, 3, 4, 5, 6], "wing": [0.3]}, modes={"wing": [7, 8]})
     assert v.tolist() == [1, 2, 3, 4, 5, 6, 7, 8, 0.3]
-    with pytest.raises(lb.LimberError, match="'hub' has 7 coordinates, got 0.5"):
+    with pytest.raises(lb.LimberError, match=r"'hub' has 7 coordinates, got 0\.5"):
         s.configuration({"hub": 0.5})
     with pytest.raises(lb.LimberError, match="'hub' has no modes, got 1"):
         s.speeds({}, modes={"hub": 1})
-    with pytest.raises(lb.LimberError, match="joints: body='wign'.*Did you mean 'wing'"):
+    with pytest.raises(lb.LimberError, match=r"joints: body='wign'.*Did you mean 'wing'"):
         s.configuration({"wign": 0.5})
