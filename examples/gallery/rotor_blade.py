@@ -23,9 +23,7 @@ for plane, where, colour in (("z", "out of the plane", "C0"), ("y", "in the plan
     s = rotor.build()
     omega = []
     for speed in speeds:
-        v = np.zeros(s.nv)
-        v[s.layout["hub"].v_joint] = speed
-        omega.append(lb.modes(s, v=v, locked=["hub"]).omega[:2])
+        omega.append(lb.modes(s, v=s.speeds({"hub": speed}), locked=["hub"]).omega[:2])
     lines = ax.plot(turns, np.array(omega) / (2 * np.pi), colour)
     lines[0].set_label(where)
     rise[plane] = omega

@@ -4,6 +4,7 @@ import copy
 import pickle
 
 import numpy as np
+import pytest
 
 import limber as lb
 from helpers.compare import assert_close
@@ -144,3 +145,22 @@ def test_modes_of_any_scale_are_taken():
         s = lb.Assembly("a").attach("b", body, lb.Revolute([0, 0, 1])).build(fidelity=fidelity)
         omega = lb.modes(s, s.neutral(), locked=["b"]).omega
         assert omega.min() > 0.1
+
+
+def test_configurations_and_speeds_by_name():
+    a = lb.Assembly("craft")
+    a.attach("hub", lb.RigidBody(1.0, inertia=(1, 1, 1)), lb.Free())
+    wing = lb.beam(1.0, 1.0, EI=1.0, modes={"y": 2})
+    a.attach("wing", wing, lb.Revolute("z"), "hub", joint_name="drive")
+    s = a.build()
+    q = s.configuration({"hub": [1, 0, 0, 0, 5, 6, 7], "drive": 0.4}, modes={"wing": [0.1, 0.2]})
+    assert q.tolist() == [1, 0, 0, 0, 5, 6, 7, 0.1, 0.2, 0.4]
+    assert s.configuration({}).tolist() == s.neutral().tolist()
+    v = s.speeds({"hub": [1, 2, 3, 4, 5, 6], "wing": [0.3]}, modes={"wing": [7, 8]})
+    assert v.tolist() == [1, 2, 3, 4, 5, 6, 7, 8, 0.3]
+    with pytest.raises(lb.LimberError, match=r"'hub' has 7 coordinates, got 0\.5"):
+        s.configuration({"hub": 0.5})
+    with pytest.raises(lb.LimberError, match="'hub' has no modes, got 1"):
+        s.speeds({}, modes={"hub": 1})
+    with pytest.raises(lb.LimberError, match=r"joints: body='wign'.*Did you mean 'wing'"):
+        s.configuration({"wign": 0.5})

@@ -255,3 +255,14 @@ def test_a_known_plant_follows_its_motion_in_spite_of_the_delay(delay):
     assert (
         np.abs(r.q - nominal.resample(r.t).q).max() < 2e-5
     )  # rad; 4e-4 and 6e-3 if they were late
+
+
+def test_joints_without_actuators_are_told_before_the_size_of_R():
+    a = lb.Assembly("arm").attach(
+        "arm", lb.RigidBody(1.0, (0.3, 0, 0), (0.1,) * 3), lb.Revolute("y")
+    )
+    spring = lb.control.SeriesElastic("arm", stiffness=100.0, rotor_inertia=0.01)
+    s = spring.inserted(a).build()
+    with pytest.raises(lb.LimberError, match=r"no actuator drives 'arm'.*bodies="):
+        c = lb.control.LQR(1.0, [0.1], sample_time=0.01, about=s.neutral())
+        lb.control.Loop(s, c, actuators=[spring])

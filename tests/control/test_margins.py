@@ -245,6 +245,35 @@ def test_pictures_are_drawn(panel, tmp_path):
         panel.root_locus()
 
 
+def test_loop_gains_are_drawn_with_their_margins(arm, link):
+    found = margins(arm, ARM_GAINS, sample_time=0.002)
+    magnitude, phase = found.plot().axes
+    lines = {line.get_label(): line for line in magnitude.lines}
+    assert {"torque upper", "torque lower"} <= set(lines)
+    for loop, name in zip(found.loops, ("torque upper", "torque lower")):
+        look = lines[name].get_color()
+        marks = [x for x in magnitude.lines if x.get_marker() == "s" and x.get_color() == look]
+        (mark,) = marks
+        assert mark.get_xdata()[0] == pytest.approx(loop.phase_at / (2.0 * np.pi))
+        assert mark.get_ydata()[0] == pytest.approx(1.0, rel=1e-6)
+        (angle,) = [x for x in phase.lines if x.get_marker() == "s" and x.get_color() == look]
+        assert abs(angle.get_ydata()[0] + 180.0) == pytest.approx(np.degrees(loop.phase), abs=0.5)
+    unstable = margins(link, [[KP, KD]], sample_time=0.01).plot(np.geomspace(1.0, 300.0, 50))
+    assert all(axes.has_data() for axes in unstable.axes)
+
+
+def test_pairs_that_are_only_rounding_are_not_drawn():
+    a = lb.Assembly("craft")
+    a.attach("hub", lb.RigidBody(100.0, inertia=(40.0, 30.0, 20.0)), lb.Free())
+    wing = lb.beam(3.0, 4.0, EI=20.0, modes=1, damping=0.01)
+    a.attach("wing", wing, lb.Fixed(), "hub", offset=(0.3, 0, 0))
+    model = lb.control.attitude_model(a.build(), "hub")
+    assert model.inputs == ("torque hub x", "torque hub y", "torque hub z")
+    magnitudes = model.bode().axes[:3]
+    assert [len(axes.lines) for axes in magnitudes] == [2, 2, 2]  # rotation and rate about one axis
+    assert min(line.get_ydata().min() for axes in magnitudes for line in axes.lines) > 1e-12
+
+
 def test_a_sample_time_far_shorter_is_found_and_what_was_tried_is_said(link):
     w = 1e6
     gains = [[J * w**2, 2.0 * J * w]]

@@ -126,3 +126,12 @@ def test_a_filter_counts_with_servos_of_any_name(s, q):
         held = loop(s, c, actuators=[lb.control.Servo("link", name)])
         found.append(lb.simulate(s, 0.2, q0=q, torque=held, every=0.1).signals["estimate"].y)
     assert np.array_equal(*found)
+
+
+def test_signals_of_a_filter_name_what_they_estimate(s, q):
+    c = LQR(1.0, 0.1, about=q, observer=Kalman(0.1), **TIMES)
+    loop = Loop(s, c, sensors=[Encoder(rate=500.0, noise=1e-4)], seed=1)
+    signals = lb.simulate(s, 0.02, q0=q, torque=loop).signals
+    names = ("link.mode0", "link.joint0", "link.mode0 rate", "link.joint0 rate")
+    assert signals["estimate"].labels == signals["deviation"].labels == names
+    assert signals["innovation encoder"].labels == ("link",)

@@ -256,3 +256,11 @@ def test_a_search_that_ends_beside_impossible_numbers_says_so():
         found = lb.identify(wheel(3.0), ["disc.inertia[2, 2]"], replace(data, torque=[2.0]), ENCODER)  # fmt: skip
     assert found.values["disc.inertia[2, 2]"] == pytest.approx(4.0, rel=1e-3)
     assert any("beside numbers that the model cannot have" in text for text in found.warnings)
+
+
+def test_residuals_far_above_the_noise_say_that_the_search_may_have_gone_astray(arm, data):
+    other = replace(data, torque=np.zeros(arm.nv))  # the forces are not those that acted
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ModelWarning)
+        found = lb.identify(started(arm), ["tool.mass"], other, [ENCODER, GAUGE])
+    assert any("windows=(0.1, 0.3, 1.0) fits the beginning" in text for text in found.warnings)

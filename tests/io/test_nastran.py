@@ -429,6 +429,9 @@ def test_files_without_matrices_say_so(model, tmp_path):
         lb.FileError, match=r"no matrices in it. Matrices of included files are not"
     ):
         quiet(lb.io.read_nastran, tmp_path / "b.bdf")
+    (tmp_path / "c.bdf").write_text("GRID,1\nGRID,2,,1.\nCBAR,1,1,1,2,0.,0.,1.\n")
+    with pytest.raises(lb.FileError, match="elements, which Limber does not assemble: let Nastran"):
+        quiet(lb.io.read_nastran, tmp_path / "c.bdf")
 
 
 def test_missing_files_are_named(tmp_path):

@@ -225,3 +225,16 @@ def test_a_time_given_twice_is_shown_once(tmp_path):
     assert np.array_equal(figure.axes[0].get_lines()[-1].get_ydata(), r.joint("link3")[:, 0])
     twice.animate(tmp_path / "t.gif", fps=5)
     twice.report(tmp_path / "t.html", what="power")
+
+
+def test_the_modes_of_a_body_report_stand_side_by_side(tmp_path):
+    tube = lb.Section.tube(0.02, 0.002, lb.Material(70e9, 2700.0, nu=0.3))
+    corners = {"a": (0.3, 0.0), "b": (-0.15, 0.26), "c": (-0.15, -0.26)}
+    nodes = {f"{i}{k}": (0.6 * i, *yz) for i in range(7) for k, yz in corners.items()}
+    turn = dict(zip("abc", "bca"))
+    members = [(f"{i}{k}", f"{i}{turn[k]}") for i in range(7) for k in "abc"]
+    members += [(f"{i}{k}", f"{i + 1}{j}") for i in range(6) for k in "abc" for j in (k, turn[k])]
+    body = lb.structures.frame(nodes, members, tube).reduce(clamped=["0a", "0b", "0c"], modes=6)
+    figure = body.report().plot(path=tmp_path / "body.png")
+    tops = [axes.get_position().y1 for axes in figure.axes[:6]]  # titles stand on them
+    assert np.ptp(tops[:3]) < 1e-6 and np.ptp(tops[3:]) < 1e-6

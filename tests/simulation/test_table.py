@@ -21,6 +21,28 @@ def test_jump_is_two_times_next_to_each_other():
     assert table([1.0, 1.0 + 1e-12]).tolist() == [[0.0], [1.0]]
 
 
+def test_held_commands_act_until_the_next_one():
+    table = lb.Table.held([0.0, 0.1, 0.2, 0.3], [[1.0], [1.0], [3.0], [2.0]])
+    found = table([0.0, 0.15, 0.1999, 0.2, 0.25, 0.2999, 0.3, 9.0]).ravel()
+    assert np.allclose(found, [1.0, 1.0, 1.0, 3.0, 3.0, 3.0, 2.0, 2.0], rtol=1e-15)
+    assert len(table.t) == 6  # nothing is added where the command stays
+    assert lb.Table.held([1.0], [[5.0]])(2.0).tolist() == [5.0]
+    with pytest.raises(lb.LimberError, match="strictly increasing"):
+        lb.Table.held([0.0, 0.0], [[1.0], [2.0]])
+
+
+def test_recorded_commands_repeat_a_run_with_a_controller():
+    a = lb.Assembly("arm", gravity=(0, 0, -9.81))
+    s = a.attach("arm", lb.RigidBody(2.0, (0.3, 0, 0), (0.1, 0.1, 0.1)), lb.Revolute("y")).build()
+    pd = lb.control.PD(60.0, 6.0, sample_time=0.01, reference=0.5)
+    first = lb.simulate(s, 1.0, torque=pd, every=0.01, rtol=1e-9)
+    sent = first.signals["command"]
+    again = lb.simulate(s, 1.0, torque=lb.Table.held(sent.t, sent.y), every=0.01, rtol=1e-9)
+    assert np.abs(again.q - first.q).max() < 1e-6
+    # a row at the time of a sample has the command that was in effect until then
+    assert np.allclose(first.tau[1:-1], sent.y[: len(first.tau) - 2])
+
+
 @pytest.mark.parametrize(
     "t, tau, message",
     [

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from limber.assembly.closures import Closure, Relation
 from limber.assembly.described import described
@@ -20,7 +21,7 @@ from limber.assembly.parameter_changes import Origin, changed, packed_with
 from limber.assembly.parameters import Parameter, every
 from limber.assembly.singular import generic_configuration, pivots_large, refuse_singular
 from limber.bodies import Body
-from limber.checks import Array, shown, suggestion
+from limber.checks import Array, numbers, shown, suggestion
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.frozen import Frozen
 from limber.joints import Joint
@@ -31,7 +32,8 @@ class System(Frozen):
     """A tree of bodies, with or without closed loops, ready for computation.
 
     `Assembly.build` makes it.  It is immutable and safe to share between threads.  `nq` and `nv` are the sizes of q and
-    v.  `layout[name]` gives the slices of q and v that belong to a body.  `bodies`, `joints` and `parents` map the
+    v.  `layout[name]` gives the slices of q and v that belong to a body, and `configuration` and `speeds` fill such
+    vectors by the names of joints.  `bodies`, `joints` and `parents` map the
     names of the bodies to what was attached.  `layout` and `joints` also accept names of joints (`joint_name` of
     `Assembly.attach`, or from a file).  `name`, `gravity`, `fidelity`, `attachments` and `closures` are those of the
     assembly at the time of the build, so `lb.save` accepts either.
@@ -251,6 +253,48 @@ class System(Frozen):
                 found[where.q_joint] = self.attachments[name].joint.neutral()
             self._shared["neutral"] = found
         return found.copy()
+
+    def configuration(
+        self, joints: Mapping[str, ArrayLike], modes: Mapping[str, ArrayLike] | None = None
+    ) -> Array:
+        """Return the configuration q with these coordinates of joints; all others are neutral.
+
+        joints : {"elbow": 0.4}, by the names of bodies or joints; several numbers for a joint with several coordinates.
+        modes : {"link": [0.01, 0.0]}, modal coordinates of bodies.
+        """
+        q = self.neutral()
+        for name, value in joints.items():
+            self._place(
+                q, self.joint_layout(name, "joints: body").q_joint, name, value, "coordinate"
+            )
+        for name, value in (modes or {}).items():
+            self.number(name, "modes: body")
+            self._place(q, self.layout[name].q_modes, name, value, "mode")
+        return q
+
+    def speeds(
+        self, joints: Mapping[str, ArrayLike], modes: Mapping[str, ArrayLike] | None = None
+    ) -> Array:
+        """Return a vector (nv,) with these numbers at joints, and zeros elsewhere: speeds v, or torques tau.
+
+        joints, modes : as for `configuration`, with as many numbers as the joint has speeds.
+        """
+        v = np.zeros(self.nv)
+        for name, value in joints.items():
+            self._place(v, self.joint_layout(name, "joints: body").v_joint, name, value, "speed")
+        for name, value in (modes or {}).items():
+            self.number(name, "modes: body")
+            self._place(v, self.layout[name].v_modes, name, value, "mode")
+        return v
+
+    def _place(self, x: Array, where: slice, name: str, value: ArrayLike, what: str) -> None:
+        """Put the numbers of a body or a joint into a vector."""
+        n = where.stop - where.start
+        given = np.atleast_1d(numbers(f"{what}s of {name!r}", value, f"({n},)"))
+        if given.shape != (n,):
+            many = f"{n} {what}{'' if n == 1 else 's'}" if n else f"no {what}s"
+            raise ArgumentValueError(f"{name!r} has {many}, got {shown(value)}.")
+        x[where] = given
 
     def number(self, body: str, argument: str = "body") -> int:
         """Return the number of a body in the kernels; `argument` is the name of the argument in error messages."""

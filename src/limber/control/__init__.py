@@ -85,6 +85,7 @@ from limber.control.sensors import (
 from limber.control.shaping import Shaped, Shaper, ei, frequencies_along, scheduled, zv, zvd
 from limber.control.singular_perturbation import SingularPerturbation
 from limber.control.spillover import ModeChange, Spillover, spillover
+from limber.control.step import StepInfo, step_info
 from limber.control.tune import Tuned, tune
 
 __all__ = [
@@ -142,6 +143,7 @@ __all__ = [
     "Spillover",
     "StableInversion",
     "StarTracker",
+    "StepInfo",
     "StrainGauge",
     "Tachometer",
     "Thruster",
@@ -174,6 +176,7 @@ __all__ = [
     "scheduled",
     "spillover",
     "stable_inversion",
+    "step_info",
     "tune",
     "whiteness",
     "without_friction",

@@ -258,9 +258,19 @@ def _channel(
 
 def speed_names(system: System) -> list[str]:
     """The names of the degrees of freedom in the layout of v: body.joint0, body.mode0, ..."""
-    names = [""] * system.nv
-    for body, where in system.layout.items():
-        for part, label in ((where.v_modes, "mode"), (where.v_joint, "joint")):
-            for i in range(part.start, part.stop):
-                names[i] = f"{body}.{label}{i - part.start}"
-    return names
+    return [
+        f"{body}.{label}{i}"
+        for body, where in system.layout.items()
+        for part, label in ((where.v_modes, "mode"), (where.v_joint, "joint"))
+        for i in range(part.stop - part.start)
+    ]
+
+
+def coordinate_names(system: System) -> list[str]:
+    """The names of the coordinates in the layout of q, as those of `speed_names`."""
+    return [
+        f"{body}.{label}{i}"
+        for body, where in system.layout.items()
+        for part, label in ((where.q_modes, "mode"), (where.q_joint, "joint"))
+        for i in range(part.stop - part.start)
+    ]

@@ -31,6 +31,7 @@ from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
 from limber.checks import Array, numbers, shown
+from limber.control.channels import coordinate_names, speed_names
 from limber.control.controller import Measured
 from limber.control.friction import warn_of_sticking
 from limber.control.joint_controller import driven_channels
@@ -256,6 +257,17 @@ class Kalman:
             # rounding may make variances of a diverging filter negative
             "deviation": np.sqrt(np.maximum(np.diag(self.covariance), 0.0)),
             **{f"innovation {name}": x for name, x in self._innovations.items()},
+        }
+
+    @property
+    def output_labels(self) -> dict[str, tuple[str, ...]]:
+        """The labels of the recorded signals, by their names."""
+        names = speed_names(self._system)
+        rates = [f"{name} rate" for name in names]
+        return {
+            "estimate": (*coordinate_names(self._system), *rates),
+            "deviation": (*names, *rates),
+            **{f"innovation {s.name}": tuple(reader.labels) for s, reader, _ in self._sensors},
         }
 
     # --- analysis -------------------------------------------------------------------------------------

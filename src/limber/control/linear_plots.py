@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from limber.checks import Array, number, numbers
-from limber.control.feedback import feedback_of
+from limber.control.feedback import feedback_of, frequencies_of
 from limber.control.frequency import response, usual_frequencies
 from limber.control.linear_model import LinearModel
 from limber.control.locus import followed
@@ -22,11 +22,14 @@ from limber.plotting.style import COLUMN, LINES, new_figure, plain, save, style,
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from limber.control.margins import Margins
     from limber.control.spillover import Spillover
 
 #: At most this many pairs of inputs and outputs are drawn; above the second number, each input has its own column.
 DRAWN, TOGETHER = 24, 6
 HERTZ = 2.0 * np.pi
+#: A response below this fraction of the largest one at every frequency is rounding, and is not drawn.
+ROUNDING = 1e-11
 
 
 @contextmanager
@@ -53,7 +56,8 @@ def bode(
 ) -> Figure:
     """Plot magnitude and phase over frequency, one line for each pair of an input and an output.
 
-    With more than 6 such pairs, each input has its own column of axes, and a line is an output.
+    With more than 6 such pairs, each input has its own column of axes, and a line is an output.  Pairs without an effect
+    on each other, whose response is zero or rounding, are left out.
 
     Parameters
     ----------
@@ -81,9 +85,10 @@ def bode(
         grid = figure.subplots(2, columns, sharex=True, sharey="row", squeeze=False)
         for k, (name, one) in enumerate(every.items()):
             values = response(one, w)
+            shows = _shows(values)
             for n, (i, j) in enumerate(pairs):
                 G = values[:, i, j]
-                if not np.abs(G).max(initial=0.0) > 0.0:
+                if not shows[i, j]:
                     continue
                 hue = i if apart else n
                 look = {
@@ -104,6 +109,59 @@ def bode(
             axes.set_xlabel("frequency (Hz)")
         _quarter_turns(grid[1, 0])
         _legend(figure, *grid[0])
+    return figure
+
+
+def loop_gains(
+    found: Margins,
+    omega: ArrayLike | None = None,
+    *,
+    title: str = "",
+    width: float = COLUMN,
+    path: Any = None,
+) -> Figure:
+    """Plot the loop gain L of each loop with the others closed, and mark where its margins are.
+
+    The closed loop is on the stability limit where L = -1: magnitude 1 and phase -180 degrees, or a whole turn away from
+    it.  Black lines show both.  Circles mark the gain margins and squares the phase margin, in the colour of the loop.
+    The frequencies of a sampled loop end at half its sample rate.
+
+    omega, title, width, path : as for `bode`.
+    """
+    loop, margins = found.loop, {m.input: m for m in found.loops}
+    names = loop.plant.inputs
+    with _figure(width, 3.4 + 0.17 * max(0, len(names) // 2 - 1), title, path) as figure:
+        magnitude, phase = figure.subplots(2, 1, sharex=True)
+        for i, name in enumerate(names):
+            L = loop.opened(i)
+            w = (
+                frequencies_of(loop, transmission_zeros(L))
+                if omega is None
+                else _frequencies(L, omega)
+            )
+            G, look = response(L, w)[:, 0, 0], {"color": colour(i)}
+            magnitude.loglog(w / HERTZ, np.abs(G), label=plain(name), **look)
+            angle = _phase(G)
+            phase.semilogx(w / HERTZ, angle, **look)
+            m = margins.get(name)
+            places = (
+                [] if m is None else [(m.gain_up_at, "o"), (m.gain_down_at, "o"), (m.phase_at, "s")]
+            )
+            for at, marker in places:
+                if np.isfinite(at) and w[0] <= at <= w[-1]:
+                    mark = {"marker": marker, "markersize": 5, "markeredgecolor": "w", **look}
+                    magnitude.plot(at / HERTZ, np.abs(response(L, np.array([at]))[0, 0, 0]), **mark)
+                    phase.plot(at / HERTZ, np.interp(at, w, angle), **mark)
+        low, high = phase.get_ylim()
+        turns = np.arange(np.ceil((low - 180.0) / 360.0), np.floor((high - 180.0) / 360.0) + 1.0)
+        for axes, critical in ((magnitude, [1.0]), (phase, 180.0 + 360.0 * turns)):
+            for level in critical:
+                axes.axhline(level, color="k", linewidth=0.6, zorder=0)
+        magnitude.set_ylabel("loop gain")
+        phase.set_ylabel("phase (deg)")
+        phase.set_xlabel("frequency (Hz)")
+        _quarter_turns(phase)
+        _legend(figure, magnitude)
     return figure
 
 
@@ -255,6 +313,19 @@ def _frequencies(model: LinearModel, omega: ArrayLike | None) -> Array:
     if w.ndim != 1 or len(w) < 2 or not (w > 0.0).all():
         raise ArgumentValueError("omega must be two or more positive frequencies, rad/s.")
     return np.sort(w)
+
+
+def _shows(values: np.ndarray) -> np.ndarray:
+    """Which of the responses (frequencies, outputs, inputs) are more than rounding beside the others."""
+    size = np.abs(values)
+    largest = size.max(axis=(1, 2), keepdims=True, initial=0.0)
+    return (size > ROUNDING * largest).any(axis=0)
+
+
+def _phase(G: np.ndarray) -> Array:
+    """The phase in degrees without jumps, from between -360 and 0 at the lowest frequency."""
+    angle = np.degrees(np.unwrap(np.angle(G)))
+    return np.asarray(angle - 360.0 * np.ceil(angle[0] / 360.0))
 
 
 def _plane(axes: Any, dt: float) -> None:

@@ -136,6 +136,8 @@ class LQR(Controller):
                 f"LQR is for open systems with plain coordinates, and {s.name!r} has {what}: lqr_gain has gains of its linear model."
             )
         places = self._places = joint_places(s, self.bodies, "LQR")
+        if loop.actuators:  # before R is compared with the number of joints
+            driven_channels(self, loop, places.labels)
         self._nominal(s, places)
         q, v, tau = self._knots
         design = s if self.system is None else self.system

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 
 from limber.checks import Array
@@ -17,6 +18,9 @@ from limber.control.linear_model import LinearModel
 from limber.control.poles import transmission_zeros
 from limber.notebook import as_text
 from limber.structures.threads import one_thread
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 #: Sample times that are examined are this many times shorter and longer than the one given, on a grid of this many.
 SHORTER, LONGER, TRIED = 1e-4, 1e3, 70
@@ -77,7 +81,7 @@ def disk_gains(a: float) -> tuple[float, float]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Margins:
-    """Stability and margins of a loop; it prints as text.
+    """Stability and margins of a loop; it prints as text, and `plot` draws the loop gains.
 
     poles : of the closed loop; in z for a sampled one.
     stable : whether all of them decay.
@@ -117,6 +121,14 @@ class Margins:
                     f"{np.degrees(2.0 * np.arctan(0.5 * self.disk)):.3g} deg at least (disk margin {self.disk:.3g})."
                 )
         return "\n".join(lines)
+
+    def plot(self, omega: ArrayLike | None = None, **options: Any) -> Figure:
+        """Plot the loop gain of each loop over frequency, with its margins; see
+        `limber.control.linear_plots.loop_gains`.
+        """
+        from limber.control.linear_plots import loop_gains  # noqa: PLC0415
+
+        return loop_gains(self, omega, **options)
 
     def _when(self) -> str:
         if not self.sample_time:

@@ -247,7 +247,9 @@ class LoopSession:
                 f"outputs() of {self._named} has {name!r}, which is the name of a sensor or of the command: rename it."
             )
         own = self._controller.controller
-        labels = tuple(getattr(own, "output_labels", {}).get(name, ()))
+        sources = own, getattr(own, "observer", None)
+        given = (tuple(getattr(x, "output_labels", {}).get(name, ())) for x in sources)
+        labels = next((x for x in given if x), ())
         if not labels:
             labels = (name,) if width == 1 else tuple(f"{name}[{i}]" for i in range(width))
         if len(labels) != width:

@@ -27,6 +27,8 @@ SETTLED, PASSES = 0.01, 10
 DOUBT = 1e-4
 #: Residuals below this fraction of the noise are rounding errors of readings without noise.
 UNSEEN = 1e-2
+#: If residuals are larger than this many times the noise, the search may have ended in a wrong place.
+ASTRAY = 10.0
 #: Numbers below this fraction of what they were at the start are near zero.
 SMALL = 1e-2
 #: The search for starts and biases alone, which comes first, ends if cost or unknowns change by no more than this
@@ -285,8 +287,13 @@ def _doubts(
     if not estimated and freedom > 0:
         ratio = np.sqrt(chi_square / freedom)
         if min(chi2.sf(chi_square, freedom), chi2.cdf(chi_square, freedom)) < DOUBT:
+            astray = (
+                "The search may also have ended far from the best values: windows=(0.1, 0.3, 1.0) fits the beginning of the "
+                "data first, and identification.regression gives better values to start from. "
+            )
             found.append(
                 f"residuals are {ratio:.3g} times as large as the noise of the sensors says: the noise is not what it should be, "
-                "or the model leaves something out. Standard errors count with the noise of the sensors."
+                f"or the model leaves something out. {astray if ratio > ASTRAY else ''}"
+                "Standard errors count with the noise of the sensors."
             )
     return found

@@ -47,8 +47,23 @@ def read_matrices(source: Source) -> dict[str, Matrix]:
         included = kind not in (".op4", ".op2") and re.search(
             r"^\s*INCLUDE\b", source.text(), re.MULTILINE | re.IGNORECASE
         )
-        hint = " Matrices of included files are not read: pass matrices= the file that has them."
-        raise source.error(f"there are no matrices in it.{hint if included else ''}")
+        elements = kind not in (".op4", ".op2") and re.search(
+            r"^\s*C(BAR|BEAM|ROD|QUAD|TRIA|HEXA|TETRA|PENTA|SHEAR|BUSH|ELAS)",
+            source.text(),
+            re.MULTILINE | re.IGNORECASE,
+        )
+        hint = ""
+        if included:
+            hint = (
+                " Matrices of included files are not read: pass matrices= the file that has them."
+            )
+        elif elements:
+            hint = (
+                " It has elements, which Limber does not assemble: let Nastran write the mass and stiffness matrix as an "
+                "external superelement (EXTSEOUT), DMIG or OP4, or build beams, frames, plates and solids in Limber "
+                "(lb.structures)."
+            )
+        raise source.error(f"there are no matrices in it.{hint}")
     return found
 
 

@@ -139,9 +139,8 @@ def draw_modes(
         if abs(found.damping[i]) > ROUNDING:
             label += f", damping {found.damping[i]:.2g}"
         label = label if seen else f"{label}; turns in place"
-        axes.set_anchor(
-            "W"
-        )  # so that the title has the whole width, also where the picture is narrower
+        # west: the title has the whole width, also where the picture is narrower; north: titles of a row side by side
+        axes.set_anchor("NW")
         axes.set_title(wrapped(label, width - 0.4, 8.0), loc="left")
 
 

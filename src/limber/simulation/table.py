@@ -15,13 +15,18 @@ if TYPE_CHECKING:
     from limber.assembly.system import System
 
 
+#: The fraction of the time between two rows that a jump of a table of held commands takes.
+EDGE = 1e-6
+
+
 @dataclass(frozen=True, eq=False)
 class Table:
     """Torques over time, constant before the first time and after the last one.
 
     Parameters
     ----------
-    t : (n,) times, strictly increasing, s.  Represent a jump by two times next to each other.
+    t : (n,) times, strictly increasing, s.  Represent a jump by two times next to each other; `Table.held` does so at
+        every time.
     tau : (n, nv) torques, in the layout of v; or (n, r) for the joint speeds alone, with modal forces of zero.
     smooth : True for a cubic spline through the rows instead of straight lines between them.
     error : the largest interpolation error as a fraction of the largest torque, for a table that was
@@ -49,6 +54,20 @@ class Table:
         object.__setattr__(self, "t", t)
         object.__setattr__(self, "tau", tau)
         object.__setattr__(self, "error", number("error", self.error, minimum=0.0))
+
+    @classmethod
+    def held(cls, t: ArrayLike, tau: ArrayLike) -> Table:
+        """Make a table of commands that are held from one time to the next, as a sampled controller gives them.
+
+        t, tau : as for `Table`; each row acts from its time until the next one, and the last row from then on.  A jump
+            takes a millionth of the time between two rows.
+        """
+        steps = cls(array("t", t, ("n",)), array("tau", tau, ("n", "nv")))
+        late = steps.t[1:] - EDGE * np.diff(steps.t)
+        changes = (np.diff(steps.tau, axis=0) != 0.0).any(axis=1)
+        place = 1 + np.flatnonzero(changes)
+        times = np.insert(steps.t, place, late[changes])
+        return cls(times, np.insert(steps.tau, place, steps.tau[:-1][changes], axis=0))
 
     def __call__(self, t: ArrayLike) -> Array:
         """Return the torques at one time or many; the shape is that of t followed by the number of columns."""

@@ -1,6 +1,7 @@
 """Finite-element structures, and their reduction to flexible bodies."""
 
 from limber.bodies.beam_forces import beam_forces
+from limber.structures.appendage import appendage
 from limber.structures.buckling import Buckling
 from limber.structures.frame import Frame, frame
 from limber.structures.member import Member
@@ -19,6 +20,7 @@ __all__ = [
     "Solid",
     "Structure",
     "Superelement",
+    "appendage",
     "beam_forces",
     "frame",
     "plate",

@@ -51,7 +51,8 @@ def attitude_model(
             break
         seen = more
     names = tuple(name for name, keep in zip(model.states, seen) if keep)
+    called = model.inputs if len(wheels) else tuple(f"torque {hub} {axis}" for axis in "xyz")
     T = None if model.T is None else model.T[:, seen]
     return replace(
-        model, A=model.A[np.ix_(seen, seen)], B=model.B[seen], C=model.C[:, seen], states=names, T=T
+        model, A=model.A[np.ix_(seen, seen)], B=model.B[seen], C=model.C[:, seen], states=names, inputs=called, T=T
     )  # fmt: skip
