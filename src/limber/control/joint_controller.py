@@ -106,6 +106,11 @@ class JointController(Controller):
         return command
 
     @property
+    def torque_places(self) -> np.ndarray:
+        """The places in v of the torques that the controller commands."""
+        return self._prepared.v
+
+    @property
     def _prepared(self) -> JointPlaces:
         if self._places is None:
             raise ArgumentTypeError(

@@ -269,6 +269,11 @@ class LQR(Controller):
         return (1.0 - (part - i)) * gains[i] + (part - i) * gains[i + 1]
 
     @property
+    def torque_places(self) -> np.ndarray:
+        """The places in v of the torques that the controller commands."""
+        return self._prepared.v
+
+    @property
     def _prepared(self) -> JointPlaces:
         if self._places is None:
             raise ArgumentTypeError(
