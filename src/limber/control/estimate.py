@@ -78,7 +78,10 @@ class Estimate:
 
 
 class ClosedEstimate(Estimate):
-    """The estimate of a closed system; `independent` has the places in v of the coordinates of x."""
+    """The estimate of a closed system; `independent` has the places in v of the coordinates of x.
+
+    T is that of the estimate, or that of the configuration to which `move_to` refers.
+    """
 
     def __init__(
         self, system: System, q: Array, v: Array, deviation: Array, unread: np.ndarray, point: Array
@@ -92,6 +95,7 @@ class ClosedEstimate(Estimate):
         super().__init__(system, q, v, deviation)
         self.q = closed_configuration(system, q, unread, np.arange(system.nv))
         self.independent = independent_speeds(system, point)
+        self._T: Array | None = None
         A = row_space(system, self.q).A
         _, s, Vt = np.linalg.svd(A)
         rows = Vt[: int((s > DEPENDENT * s.max(initial=0.0)).sum())]
@@ -107,7 +111,9 @@ class ClosedEstimate(Estimate):
     @property
     def T(self) -> Array:
         """(2 nv, states): maps x to [dq, dv]."""
-        return all_freedoms(self.system, self.q, self.v, self.independent, "")
+        if self._T is None:
+            self._T = all_freedoms(self.system, self.q, self.v, self.independent, "")
+        return self._T
 
     @property
     def covariance(self) -> Array:
@@ -122,7 +128,7 @@ class ClosedEstimate(Estimate):
             return
         assert model.T is not None
         change = np.linalg.inv(model.T[self._rows])
-        self.P, self.independent = change @ self.P @ change.T, found
+        self.P, self.independent, self._T = change @ self.P @ change.T, found, model.T
 
     def in_states(self, x: Array) -> Array:
         """The entries of x among those (2 nv,) of [dq, dv]."""
@@ -131,11 +137,13 @@ class ClosedEstimate(Estimate):
     def move(self, x: Array) -> None:
         """Change the estimate by x."""
         self._move(x, self.T)
+        self._T = None
 
     def move_to(self, point: Array, x: Array, T: Array) -> None:
         """Set the estimate to x from a configuration at rest, where T is that of the configuration."""
         self.q, self.v = point, np.zeros(self.system.nv)
         self._move(x, T)
+        self._T = T
 
     def _move(self, x: Array, T: Array) -> None:
         s, n = self.system, len(self.independent)

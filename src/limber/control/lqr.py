@@ -99,8 +99,8 @@ class LQR(Controller):
     system : the model used to compute the gains, if it is not the system of the loop.
 
     Without an observer, sensors must read the positions and speeds of all coordinates on which gains act: all joints of
-    an open system without modes; in a closed system without modes, joints that determine the others, for example those
-    with motors. Degrees of freedom that the torques do not move, such as bending out of the plane of a planar arm, get no gains.
+    an open system without modes; in a closed system, joints that determine everything else, for example those with
+    motors if the bodies are rigid. Degrees of freedom that the torques do not move, such as bending out of the plane of a planar arm, get no gains.
     Along a motion, a command has the torques of the motion at the middle of the time for which it is held, after the
     delay. After the end of a motion the joints are held at their final positions, with the modes in equilibrium. `gains` is
     (points, torques, states), with states [dq, dv] and then the pending commands; in a closed system the columns of
