@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from helpers.mechanisms import SliderCrank, at_crank, carrying, five_bar, four_bar, geared
 
 import limber as lb
+from helpers.mechanisms import SliderCrank, at_crank, carrying, five_bar, four_bar, geared
 from limber.control import ComputedTorque, Encoder, Loop, Measured, Tachometer
 
 pytestmark = pytest.mark.filterwarnings("ignore:the closures of")

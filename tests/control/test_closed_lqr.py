@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 import scipy.linalg
-from helpers.mechanisms import SliderCrank, at_crank, bar, carrying, five_bar, four_bar, geared
 
 import limber as lb
+from helpers.mechanisms import SliderCrank, at_crank, bar, carrying, five_bar, four_bar, geared
 from limber.control import LQR, Encoder, Loop, Tachometer, lqr_gain, margins
 
 pytestmark = pytest.mark.filterwarnings("ignore:the closures of")
@@ -154,7 +154,7 @@ def test_a_motion_is_followed_from_an_error():
     c = LQR(Q, 0.01, sample_time=0.004, about=nominal, points=7, bodies="crank")
     exact = lb.simulate(s, 0.8, q0=q0, torque=c, every=0.04)
     assert np.abs(exact.q - nominal.resample(exact.t).q).max() < 1e-3
-    off = lb.assemble(s, q0 + [0.1, 0.0, 0.0], locked=["crank"])
+    off = lb.assemble(s, q0 + np.array([0.1, 0.0, 0.0]), locked=["crank"])
     r = lb.simulate(s, 1.2, q0=off, torque=c, every=0.04)
     assert abs(r.q[-1, 0] - 2.2) < 2e-3 and np.abs(r.v[-1]).max() < 2e-2
 
@@ -165,7 +165,7 @@ def test_a_motion_is_followed_from_an_error():
 def test_sensors_of_the_motors_are_enough_without_modes():
     s, q = five_bar()
     runs = []
-    off = lb.assemble(s, q + [0.05, 0.0, -0.05, 0.0], locked=MOTORS)
+    off = lb.assemble(s, q + np.array([0.05, 0.0, -0.05, 0.0]), locked=MOTORS)
     for sensors in ((), [Encoder(MOTORS, rate=1 / T), Tachometer(MOTORS, rate=1 / T)]):
         c = LQR([100.0] * 4 + [1.0] * 4, 1e-3, sample_time=T, about=q, bodies=MOTORS)
         loop = Loop(s, c, sensors=sensors)
