@@ -106,7 +106,8 @@ class ComputedTorque(JointController):
         self._weights = one_each("weights", self.weights, places)
         self._design = s if self.system is None else self.system
         self._refuse_others()
-        self._joints, self._first_guess = np.array(joint_speeds(s)), None
+        self._joints = np.array(joint_speeds(s))
+        self._first_guess: Array | None = None
         self._unread = unread_joints(s, loop)
         if self.observer is not None:
             self.observer.prepare(loop)
@@ -152,7 +153,9 @@ class ComputedTorque(JointController):
         s, unread = self._system, self._unread[0]
         if self.near is not None and self.near.shape != (s.nq,):
             raise ArgumentValueError(f"near must have shape ({s.nq},), got {self.near.shape}.")
-        self._first_guess = getattr(self.observer, "about", None) if self.near is None else self.near  # fmt: skip
+        self._first_guess = self.near
+        if self.near is None:
+            self._first_guess = getattr(self.observer, "about", None)
         if len(unread) and self._first_guess is None:
             raise ArgumentValueError(
                 f"{type(self).__name__}: no sensor reads the positions of {listed(owners(s, unread))} in the closed system {s.name!r}. Add an "
@@ -224,6 +227,7 @@ class ComputedTorque(JointController):
         at, unread_q, unread_v = (
             joints[np.searchsorted(self._joints, x)] for x in (at, *self._unread)
         )
+        assert self._guess is not None
         q, v = self._of_joints(np.where(np.isfinite(q), q, self._guess), v)
         q = closed_configuration(design, q, unread_q, joints)
         space = row_space(design, q, joints)
