@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import limber as lb
-from limber.control.kalman import covariance_of_noise
+from limber.control.sampled import covariance_of_noise
 
 ROUGH = {"friction": 1.0, "static_friction": 2.0, "friction_speed": 1e-3}
 

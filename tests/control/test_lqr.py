@@ -191,7 +191,7 @@ def test_a_filter_that_trusts_its_model_too_much_is_found_out(s):
 
 def test_noise_integral_is_that_of_theory():
     """A double integrator under white acceleration."""
-    from limber.control.kalman import covariance_of_noise
+    from limber.control.sampled import covariance_of_noise
 
     Q = covariance_of_noise(
         np.array([[0.0, 1.0], [0.0, 0.0]]), np.array([[0.0], [1.0]]), np.array([2.0]), 0.3

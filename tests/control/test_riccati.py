@@ -6,7 +6,7 @@ import scipy.linalg
 
 import limber as lb
 from limber.control import lqr_gain, riccati
-from limber.control.kalman import covariance_of_noise
+from limber.control.sampled import covariance_of_noise
 
 #: Solutions by the two ways agree to this part of the largest entry.
 TOLERANCE = 1e-6

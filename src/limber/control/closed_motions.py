@@ -103,6 +103,12 @@ def closed_motions(
     return ClosedMotions(independent, T, S)
 
 
+def all_freedoms(system: System, q: Array, v: Array, independent: np.ndarray, which: str) -> Array:
+    """(2 nv, 2 n): maps independent coordinates and speeds to [dq, dv]."""
+    motions = closed_motions(system, q, v, independent, which)
+    return np.block([[motions.T, np.zeros_like(motions.T)], [motions.S, motions.T]])
+
+
 def multipliers(system: System, q: Moving, force: Moving) -> Moving:
     """The Lagrange multipliers of least norm with A^T lambda = force at one state, with their derivatives.
 

@@ -12,6 +12,10 @@ so that the errors obey e'' + kd e' + kp e = 0 (Siciliano et al., Robotics, 8.5.
 
 With the flexible model the joints follow exactly, and the links vibrate as if their joints were clamped: only their own
 damping damps this vibration. The modes must be known, exactly or from an observer.
+
+In a closed system the torques are those of the mechanism, and the joints that are not controlled follow by the closures
+or move freely (`closed_joints` has the equations). The rigid model is then the undeformed mechanism in the configuration
+nearest to the measured joints.
 """
 
 from __future__ import annotations
@@ -23,15 +27,24 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
-from limber.checks import Array, finite_numbers, shown
+from limber.checks import Array, finite_numbers, listed, shown
+from limber.control.closed_joints import (
+    accelerating_torques,
+    closed_configuration,
+    closed_speeds,
+    owners,
+    unread_joints,
+)
 from limber.control.controller import Measured
 from limber.control.joint_controller import JointController, one_each
 from limber.control.joints import bodies_of
 from limber.control.loop import Loop
 from limber.dynamics import inverse_dynamics, mass_matrix
 from limber.dynamics.hybrid import hybrid_dynamics
+from limber.dynamics.rows import row_space
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.simulation.laws import SampledLaw, no_memory, rigid_model
+from limber.simulation.table import joint_speeds
 
 MODELS = ("rigid", "flexible")
 
@@ -49,8 +62,14 @@ class ComputedTorque(JointController):
     system : the model used to compute the torques, if it is not the system of the loop; it must have the same joints.
     bodies, reference, limit : as for `PID`. All other joints are taken to be free of torque.
     observer : if the modes are not measured, an object that estimates the state, such as `Kalman`.
+    weights : in a closed system with more controlled joints than degrees of freedom, the torques have the least sum of
+        weights * torque^2; one positive number, or one for each joint speed. The references of such joints must agree
+        with the closures; accelerations that do not are replaced by the nearest ones that the closures allow.
+    near : (nq,) in a closed system in which no sensor reads the positions of some joints, a configuration near the
+        initial one. A mechanism can often be assembled in several ways, and this chooses one of them.
 
-    With sensors, the positions and speeds of all joints must be measured, or there must be an observer.
+    With sensors, the positions and speeds of all joints must be measured, or there must be an observer. In a closed
+    system it is enough to measure joints that determine all others, for the rigid model.
     """
 
     def __init__(
@@ -65,6 +84,8 @@ class ComputedTorque(JointController):
         reference: Any = None,
         limit: ArrayLike | None = None,
         observer: Any = None,
+        weights: ArrayLike = 1.0,
+        near: ArrayLike | None = None,
     ):
         super().__init__(sample_time, bodies, reference, limit)
         self.kp, self.kd = (
@@ -75,41 +96,34 @@ class ComputedTorque(JointController):
         if system is not None and not isinstance(system, System):
             raise ArgumentTypeError(f"system must be a System, got {shown(system)}.")
         self.model, self.system, self.observer = model, system, observer
+        self.weights = finite_numbers("weights", weights, "() or (joints,)")
+        if not (self.weights > 0.0).all():
+            raise ArgumentValueError(f"weights must be greater than 0, got {shown(weights)}.")
+        self.near = None if near is None else finite_numbers("near", near, "(nq,)")
 
     def prepare(self, loop: Any) -> None:
         """Find the joints, and check that everything the model needs is measured or estimated."""
         super().prepare(loop)
         places, s = self._prepared, self._system
         self._kp, self._kd = one_each("kp", self.kp, places), one_each("kd", self.kd, places)
+        self._weights = one_each("weights", self.weights, places)
         self._design = s if self.system is None else self.system
         self._refuse_others()
-        self._joints = _joint_speeds(s)
+        self._joints = np.array(joint_speeds(s))
+        self._first_guess: Array | None = None
+        self._unread = unread_joints(s, loop)
         if self.observer is not None:
             self.observer.prepare(loop)
             self.uses = tuple(dict.fromkeys((*self.uses, *self.observer.uses)))
         elif loop.sensors:
-            known = {int(i) for r in loop.readers if r.v is not None for i in r.v}
-            missing = sorted(set(self._joints.tolist()) - known)
-            if missing or (self._needs_modes and s.nv > len(self._joints)):
-                raise ArgumentValueError(
-                    f"{type(self).__name__}: the sensors do not read "
-                    + (
-                        "the speeds of all joints: add a Tachometer, or give an observer=..."
-                        if missing
-                        else self._modes_wanted
-                    )
-                )
-        free = set(self._joints.tolist()) - set(places.v.tolist())
-        self._free = np.array(sorted(free), dtype=int)
+            self._refuse_unmeasured()
+        if s.closures:
+            self._find_followers(loop)
+        self._free = np.setdiff1d(self._joints, places.v)
 
     def _refuse_others(self) -> None:
-        """Check that the model has the joints of the system, and the modes if they are needed."""
+        """Check that the model has the joints and closures of the system, and the modes if they are needed."""
         s, design = self._system, self._design
-        for x in (s, design):
-            if x.closures:
-                raise ArgumentValueError(
-                    f"{type(self).__name__} is for open systems, and {x.name!r} has closures: {', '.join(x.closures)}."
-                )
         same = {b: j.dofs for b, j in s.joints.items()} == {
             b: j.dofs for b, j in design.joints.items()
         }
@@ -118,6 +132,55 @@ class ComputedTorque(JointController):
                 f"system: the model {design.name!r} must have the bodies and joints of {s.name!r}, and the modes too if it is "
                 "used as a flexible one."
             )
+        if set(s.closures) != set(design.closures):
+            raise ArgumentValueError(
+                f"system: the model {design.name!r} must have the closures of {s.name!r}, {listed(s.closures) or 'none'}; it has "
+                f"{listed(design.closures) or 'none'}."
+            )
+
+    def _refuse_unmeasured(self) -> None:
+        """Reject sensors that do not read what the model needs; the closures may determine joints without torque."""
+        s, name = self._system, type(self).__name__
+        missing = self._unread[1]
+        if s.closures:
+            missing = np.intersect1d(missing, self._prepared.v)
+        if len(missing):
+            raise ArgumentValueError(
+                f"{name}: the sensors do not read the speeds of all joints: add a Tachometer, or give an observer=..."
+            )
+        if self._needs_modes and s.nv > len(self._joints):
+            raise ArgumentValueError(f"{name}: the sensors do not read {self._modes_wanted}")
+
+    def _find_followers(self, loop: Any) -> None:
+        """Check that it is known where the search for joints that are not measured begins."""
+        s, unread = self._system, self._unread[0]
+        if self.near is not None and self.near.shape != (s.nq,):
+            raise ArgumentValueError(f"near must have shape ({s.nq},), got {self.near.shape}.")
+        self._first_guess = self.near
+        if self.near is None:
+            self._first_guess = getattr(self.observer, "about", None)
+        if len(unread) and self._first_guess is None:
+            raise ArgumentValueError(
+                f"{type(self).__name__}: no sensor reads the positions of {listed(owners(s, unread))} in the closed system {s.name!r}. Add an "
+                "Encoder, or give near=(nq,), a configuration near the initial one, from which the closures determine them."
+            )
+        if self.observer is not None:
+            self._unread = (np.zeros(0, dtype=int),) * 2  # it estimates all joints
+            return
+        readers = [
+            sensor.name
+            for sensor, reader in zip(loop.sensors, loop.readers)
+            if reader.q is not None or reader.v is not None
+        ]
+        self.uses = tuple(dict.fromkeys((*self.uses, *readers)))
+
+    def start(self, t: float, measured: Measured) -> None:
+        """Reset the controller, at rest at the current joint positions."""
+        if self._first_guess is not None:
+            self._guess = np.array(self._first_guess)
+        else:
+            self._guess = self._system.neutral()
+        super().start(t, measured)
 
     def command(self, t: float, measured: Measured) -> Array:
         """The torques of the joints."""
@@ -172,6 +235,8 @@ class ComputedTorque(JointController):
 
     def _torque(self, t: float, q: Array, v: Array, a: Array) -> Array:
         """The torques for accelerations of the joints."""
+        if self._system.closures:
+            return self._closed(q, v, a)
         return self._rigid(q, v, a) if self.model == "rigid" else self._flexible(q, v, a)
 
     def _flexible(self, q: Array, v: Array, a: Array) -> Array:
@@ -185,14 +250,40 @@ class ComputedTorque(JointController):
         _, tau = hybrid_dynamics(s, q, v, np.zeros(s.nv), motion=motion)
         return tau[places.v]
 
+    def _closed(self, q: Array, v: Array, a: Array) -> Array:
+        """The torques in a closed system; the rigid model is in the nearest configuration that its closures allow."""
+        design, at = self._design, self._prepared.v
+        if self.model == "flexible":
+            space, moving = row_space(design, q), np.arange(design.nv)
+            return accelerating_torques(design, q, v, a, at, moving, self._weights, space)
+        joints = np.array(joint_speeds(design))
+        at, unread_q, unread_v = (
+            joints[np.searchsorted(self._joints, x)] for x in (at, *self._unread)
+        )
+        assert self._guess is not None
+        q, v = self._of_joints(np.where(np.isfinite(q), q, self._guess), v)
+        q = closed_configuration(design, q, unread_q, joints)
+        space = row_space(design, q, joints)
+        v = closed_speeds(design, q, v, unread_v, joints, space)
+        for body, where in self._system.layout.items():
+            self._guess[where.q_joint] = q[design.layout[body].q_joint]
+        return accelerating_torques(design, q, v, a, at, joints, self._weights, space)
+
+    def _of_joints(self, q: Array, v: Array) -> tuple[Array, Array]:
+        """The state of the joints in the layout of the model, without deformations."""
+        design = self._design
+        position, speeds = design.neutral(), np.zeros(design.nv)
+        for body, where in self._system.layout.items():
+            position[design.layout[body].q_joint] = q[where.q_joint]
+            speeds[design.layout[body].v_joint] = v[where.v_joint]
+        return position, speeds
+
     def _rigid(self, q: Array, v: Array, a: Array) -> Array:
         """The torques of the undeformed system; joints without torque move freely."""
         s, design, places = self._system, self._design, self._prepared
-        joints, model_joints = self._joints, _joint_speeds(design)
-        position, speeds, rates = design.neutral(), np.zeros(design.nv), np.zeros(s.nv)
-        for body, where in s.layout.items():
-            position[design.layout[body].q_joint] = q[where.q_joint]
-        speeds[model_joints] = v[joints]
+        joints, model_joints = self._joints, np.array(joint_speeds(design))
+        position, speeds = self._of_joints(q, v)
+        rates = np.zeros(s.nv)
         rates[places.v] = a
         vdot = np.zeros(design.nv)
         vdot[model_joints] = rates[joints]
@@ -207,9 +298,3 @@ class ComputedTorque(JointController):
         free = self._free
         moved = -np.linalg.solve(M[np.ix_(free, free)], tau[free])
         return tau[places.v] + M[np.ix_(places.v, free)] @ moved
-
-
-def _joint_speeds(system: System) -> np.ndarray:
-    """The places in v of the speeds of all joints."""
-    parts = [np.arange(w.v_joint.start, w.v_joint.stop) for w in system.layout.values()]
-    return np.concatenate([np.zeros(0, dtype=int), *parts])

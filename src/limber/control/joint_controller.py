@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
 from limber.checks import Array, number, numbers, shown
+from limber.control.closed_joints import at_rest
 from limber.control.controller import Controller, Measured
-from limber.control.joints import JointPlaces, by_label, deformed, joint_places
+from limber.control.joints import JointPlaces, by_label, joint_places
 from limber.control.reference import Reference, reference_of
 from limber.errors import ArgumentTypeError, ArgumentValueError
 
@@ -27,6 +28,7 @@ class JointController(Controller):
         if self.limit is not None and not (self.limit > 0.0).all():
             raise ArgumentValueError(f"limit must be greater than 0, got {shown(limit)}.")
         self._places: JointPlaces | None = None
+        self._guess: Array | None = None  # where joints are that no sensor reads
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.sample_time:g} s)"
@@ -84,9 +86,10 @@ class JointController(Controller):
         self._held = np.array(measured.q[places.q])
         if self.observer is not None:
             known = np.isfinite(measured.q)
-            point = np.where(known, measured.q, self._system.neutral())
+            guess = self._system.neutral() if self._guess is None else self._guess
+            point = np.where(known, measured.q, guess)
             point[places.q] = self._wanted(t)[0]
-            self._observe_about(deformed(self._system, point))
+            self._observe_about(at_rest(self._system, point, places.v))
             self.observer.start(t, measured)
 
     def _wanted(self, t: float) -> tuple[Array, Array, Array]:
@@ -101,6 +104,11 @@ class JointController(Controller):
         command = np.zeros(self._width)
         command[self._out] = torque
         return command
+
+    @property
+    def torque_places(self) -> np.ndarray:
+        """The places in v of the torques that the controller commands."""
+        return self._prepared.v
 
     @property
     def _prepared(self) -> JointPlaces:

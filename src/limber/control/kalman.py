@@ -16,6 +16,8 @@ H at one state; the extended filter recomputes them at every estimate, which it 
 
 (exponential Rosenbrock-Euler: second order, and stable for modes of any frequency). If the delay of the loop is not a
 multiple of the sample time, two commands act between two samples, and the filter uses their time average.
+
+In a closed system x has the independent states of `lb.linearize`, and the estimate satisfies the closures (`estimate`).
 """
 
 from __future__ import annotations
@@ -30,27 +32,29 @@ import scipy.linalg
 from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
-from limber.checks import Array, numbers, shown
+from limber.checks import Array, listed, numbers, shown
 from limber.control.channels import coordinate_names, speed_names
+from limber.control.closed_joints import at_rest, holding_torques, owners, unread_joints
+from limber.control.closed_motions import refuse_broken
 from limber.control.controller import Measured
+from limber.control.estimate import ClosedEstimate, Estimate, reading_slopes
 from limber.control.friction import warn_of_sticking
 from limber.control.joint_controller import driven_channels
-from limber.control.joints import deformed, joint_places, not_plain
+from limber.control.joints import joint_places, not_plain
 from limber.control.linear_model import LinearModel
 from limber.control.linearize import linearized
 from limber.control.riccati import discrete_riccati
-from limber.control.sampled import WHOLE
+from limber.control.sampled import WHOLE, covariance_of_noise
 from limber.control.sampled import held as over
 from limber.control.sensors import Encoder, Gyro, StrainGauge, Tachometer
-from limber.control.sensors.base import Instant, Sensor
-from limber.dynamics import forward_dynamics, integrate
+from limber.control.sensors.base import Sensor
+from limber.dynamics import forward_dynamics
 from limber.dynamics.inverse import inverse_dynamics
 from limber.errors import ArgumentTypeError, ArgumentValueError, DynamicsError, ModelWarning, warn
+from limber.simulation.table import joint_speeds
 
 #: Sensors whose readings depend on q and v alone.
 READ = (Encoder, Tachometer, Gyro, StrainGauge)
-#: Derivatives of readings are central differences with this step.
-STEP = 1e-6
 #: Modes count as in equilibrium if they are off by no more than this fraction of the largest, or by this much.
 BALANCED, SMALL = 1e-3, 1e-9
 #: Parts of the sample time count as equal if they agree to this many digits; of this many the filter remembers its
@@ -65,11 +69,13 @@ class Kalman:
     Parameters
     ----------
     disturbance : density of unknown generalized forces, N m s^(1/2) and so on: one number, or one for each speed.
-    q : (nq,) the configuration about which the linear filter is linearized, at rest. By default it is the operating
+    q : (nq,) the configuration about which the linear filter is linearized, at rest; in a closed system, an equilibrium
+        that the torques can hold. By default it is the operating
         point of the controller: `about` for `LQR`; with a reference, its initial positions; otherwise the first
         readings of the encoders, each with the modes in static equilibrium. The estimate starts there, with the first
         encoder readings for the joints that are measured.
-    initial : standard deviation of the first estimate, [dq, dv]: one number, or (2 nv,).
+    initial : standard deviation of the first estimate, [dq, dv]: one number, or (2 nv,). In a closed system it is that of
+        coordinates and speeds before it is known that they satisfy the closures.
     noise : {sensor: standard deviation}, where it should differ from that of the sensor itself. By default it is that
         of a sample: noise density, noise and quantization.
     extended : whether A, B and H are recomputed at every estimate.
@@ -107,10 +113,6 @@ class Kalman:
     def prepare(self, loop: Any) -> None:
         """Look up the system, the sensors and the actuators."""
         s: System = loop.system
-        if s.closures:
-            raise ArgumentValueError(
-                f"Kalman is for open systems, and {s.name!r} has closures: {', '.join(s.closures)}."
-            )
         if not loop.sensors:
             raise ArgumentValueError(
                 "Kalman: the loop has no sensors, so the state is known exactly. Leave out the observer, or add sensors."
@@ -131,7 +133,9 @@ class Kalman:
         self.uses = tuple(sensor.name for sensor, _, _ in self._sensors)
         n = 2 * s.nv
         self._W = _spread("disturbance", self.disturbance, s.nv) ** 2
-        self._P0 = np.diag(_spread("initial", self.initial, n) ** 2)
+        self._deviation = _spread("initial", self.initial, n)
+        self._unread = unread_joints(s, loop)[0]
+        self._driven = _torque_places(loop)
         if self.about is not None and self.about.shape != (s.nq,):
             raise ArgumentValueError(f"q must have shape ({s.nq},), got {self.about.shape}.")
         self._out = None
@@ -140,8 +144,7 @@ class Kalman:
             driven = [i for i, place in enumerate(places.v.tolist()) if place in loop.driven]
             labels = tuple(places.labels[i] for i in driven)
             self._out = driven_channels(self, loop, labels), places.v[driven]
-        self._plain = not not_plain(s)
-        if not self.extended and not self._plain:
+        if not self.extended and not_plain(s):
             raise ArgumentValueError(f"Kalman: {s.name!r} has {not_plain(s)}: give extended=True.")
         self._point: Array | None = None
         self._fixed: tuple | None = None
@@ -178,7 +181,7 @@ class Kalman:
 
     def _warn_of_imbalance(self, q: Array) -> None:
         s = self._system
-        balanced = deformed(s, q)
+        balanced = at_rest(s, q, self._driven)
         sizes = np.maximum(np.abs(q), np.abs(balanced))
         modes = [np.arange(s.nq)[w.q_modes] for w in s.layout.values()]
         largest = max((sizes[i].max(initial=0.0) for i in modes), default=0.0)
@@ -188,27 +191,32 @@ class Kalman:
             if np.abs(q - balanced)[i].max(initial=0.0) > BALANCED * largest + SMALL
         ]
         if off:
+            with_torques = "that have torques " if s.closures else ""
             warn(
                 f"Kalman: the linear filter is about a configuration in which the modes of {', '.join(map(repr, off))} are not in "
-                "balance, so that its estimate will be off. Give q=lb.equilibrium(system, q, locked=[...]) with all joints locked, "
+                f"balance, so that its estimate will be off. Give q=lb.equilibrium(system, q, locked=[...]) with all joints {with_torques}locked, "
                 "to the controller as about=... if it has one, or extended=True.",
                 ModelWarning,
             )
 
     def _linear_model(self) -> tuple:
-        """Phi, Gamma, Q, the torques that hold the joints, and H and h of every sensor, at the operating point."""
+        """Phi, Gamma, Q, the torques that hold the joints, T, and H and h of every sensor, at the operating point."""
         s, rest = self._system, np.zeros(self._system.nv)
         point = self._point
         assert point is not None
-        tau = np.zeros(s.nv)
-        joints = _joints(s)
-        tau[joints] = inverse_dynamics(s, point, rest, rest)[joints]
+        tau, joints = np.zeros(s.nv), joint_speeds(s)
+        if s.closures:
+            refuse_broken(s, point[None], rest[None])
+            tau[self._driven] = holding_torques(s, point, self._driven, "Kalman: q")
+        else:
+            tau[joints] = inverse_dynamics(s, point, rest, rest)[joints]
         warn_of_sticking("Kalman", s, rest, (), "extended=True describes both.")
         model = linearized(s, (point, rest, tau))
         Phi, Gamma = model.sampled(self.sample_time).A, model.sampled(self.sample_time).B
         Q = covariance_of_noise(model.A, model.B, self._W, self.sample_time)
-        read = [self._slope(reader, point, rest) for _, reader, _ in self._sensors]
-        return Phi, Gamma, Q, tau, read
+        assert model.T is not None
+        read = [reading_slopes(s, reader, point, rest, model.T) for _, reader, _ in self._sensors]
+        return Phi, Gamma, Q, tau, model.T, read
 
     def start(self, t: float, measured: Measured) -> None:
         """Reset the filter, with the joints at the encoder readings."""
@@ -217,17 +225,47 @@ class Kalman:
             point = self._system.neutral()
             for places, reading in first:
                 point[places] = reading
-            self._settle(deformed(self._system, point))
-        self.q, self.v = np.array(self._point), np.zeros(self._system.nv)
+            self._settle(self._resting(point))
+        assert self._point is not None
+        q, rest = np.array(self._point), np.zeros(self._system.nv)
         for places, reading in first:
-            self.q[places] = reading
-        self.covariance = self._P0.copy()
+            q[places] = reading
+        self._estimate = Estimate(self._system, q, rest, self._deviation)
+        if self._system.closures:
+            self._estimate = ClosedEstimate(
+                self._system, q, rest, self._deviation, self._unread, self._point
+            )
         self.covariances = []
         self._used = dict.fromkeys(self.uses, -math.inf)
         self._innovations: dict[str, Array] = {}
         self._at = t
         self._torques_before = self._torques(measured)
         self._parts: dict[float, tuple[Array, Array, Array]] = {}
+
+    def _resting(self, q: Array) -> Array:
+        """A configuration at rest near the first readings of the encoders."""
+        s = self._system
+        if s.closures and len(self._unread):
+            raise ArgumentValueError(
+                f"Kalman: no Encoder reads the positions of {listed(owners(s, self._unread))} in the closed system {s.name!r}, so that it is not "
+                "known where to look for them. Give q=(nq,), a configuration near the initial one."
+            )
+        return at_rest(s, q, self._driven)
+
+    @property
+    def q(self) -> Array:
+        """The estimate of q."""
+        return self._estimate.q
+
+    @property
+    def v(self) -> Array:
+        """The estimate of v."""
+        return self._estimate.v
+
+    @property
+    def covariance(self) -> Array:
+        """The covariance of the error [dq, dv] of the estimate."""
+        return self._estimate.covariance
 
     def update(self, t: float, measured: Measured) -> tuple[Array, Array]:
         """Return the estimate of q and v at a sample."""
@@ -273,7 +311,7 @@ class Kalman:
     # --- analysis -------------------------------------------------------------------------------------
 
     def seen(self, plant: LinearModel) -> LinearModel:
-        """A plant with the states of the filter, [dq, dv], and the sensor readings as outputs.
+        """A plant with the states of the filter, those of `lb.linearize`, and the sensor readings as outputs.
 
         It is meant for `margins(kalman.seen(plant), controller)`, after the controller has been put in a loop.
         """
@@ -289,18 +327,18 @@ class Kalman:
         """The filter and a feedback as one sampled model, from the readings to the torques, with steady-state filter
         gains.
 
-        feedback : a sampled model from the state [dq, dv] to the torques.
+        feedback : a sampled model from the states of `lb.linearize` to the torques.
         places : places of the torques in v.
         """
-        n, m, T = 2 * self._system.nv, len(places), self.sample_time
+        m, T = len(places), self.sample_time
         for sensor, _, _ in self._sensors:
             if abs(T * sensor.rate - round(T * sensor.rate)) > WHOLE or T * sensor.rate < 0.5:
                 raise ArgumentValueError(
                     f"Kalman: sensor {sensor.name!r} is not read at every sample of the controller ({sensor.rate:g} Hz and "
                     f"{1.0 / T:g} Hz), so that the filter has no fixed gains and no margins."
                 )
-        Phi, Gamma, Q, _, _ = self._linear_model()
-        H = self._readings()
+        Phi, Gamma, Q, *_ = self._linear_model()
+        n, H = len(Phi), self._readings()
         R = np.diag(np.concatenate([deviation for _, _, deviation in self._sensors]) ** 2)
         try:
             P = discrete_riccati(Phi.T, H.T, Q, R)
@@ -379,85 +417,49 @@ class Kalman:
         return self._parts[part]
 
     def _predict(self, tau: Array, part: float) -> None:
-        s, T, nv = self._system, part * self.sample_time, self._system.nv
+        s, T, e = self._system, part * self.sample_time, self._estimate
         if self._fixed is not None:
-            held = self._fixed[3]
+            assert self._point is not None
             Phi, Gamma, Q = self._over(part)
-            x = Phi @ np.concatenate([self.q - self._point, self.v]) + Gamma @ (tau - held)
-            self.q, self.v = self._point + x[:nv], x[nv:]
+            x = Phi @ e.off(self._point) + Gamma @ (tau - self._fixed[3])
+            e.move_to(self._point, x, self._fixed[4])
         else:
-            model = linearized(s, (self.q, self.v, tau))
-            rate = np.concatenate([self.v, forward_dynamics(s, self.q, self.v, tau)])
-            block = np.zeros((2 * nv + 1, 2 * nv + 1))
-            block[: 2 * nv, : 2 * nv], block[: 2 * nv, -1] = model.A * T, rate * T
+            model = linearized(s, (e.q, e.v, tau))
+            n = model.order
+            e.states_of(model)
+            rate = e.in_states(np.concatenate([e.v, forward_dynamics(s, e.q, e.v, tau)]))
+            block = np.zeros((n + 1, n + 1))
+            block[:n, :n], block[:n, -1] = model.A * T, rate * T
             found = scipy.linalg.expm(block)
-            Phi, moved = found[: 2 * nv, : 2 * nv], found[: 2 * nv, -1]
+            Phi, moved = found[:n, :n], found[:n, -1]
             Q = covariance_of_noise(model.A, model.B, self._W, T)
-            self._move(moved)
-        self.covariance = Phi @ self.covariance @ Phi.T + Q
+            e.move(moved)
+        e.P = Phi @ e.P @ Phi.T + Q
 
     def _correct(self, i: int, name: str, y: Array, reader: Any, deviation: Array) -> None:
         H, h = self._read(i, reader)
-        P, R = self.covariance, np.diag(deviation**2)
-        S = H @ P @ H.T + R
+        e, R = self._estimate, np.diag(deviation**2)
+        S = H @ e.P @ H.T + R
         root = np.linalg.cholesky(S)
         error = y - h
         self._innovations[name] = scipy.linalg.solve_triangular(root, error, lower=True)
-        G = scipy.linalg.cho_solve((root, True), H @ P).T
-        self._move(G @ error)
-        left = np.eye(len(P)) - G @ H
-        self.covariance = left @ P @ left.T + G @ R @ G.T
+        G = scipy.linalg.cho_solve((root, True), H @ e.P).T
+        if self._fixed is None:
+            e.move(G @ error)
+        else:
+            assert self._point is not None
+            e.move_to(self._point, e.off(self._point) + G @ error, self._fixed[4])
+        left = np.eye(len(e.P)) - G @ H
+        e.P = left @ e.P @ left.T + G @ R @ G.T
 
     def _read(self, i: int, reader: Any) -> tuple[Array, Array]:
         """H and the expected reading."""
+        e = self._estimate
         if self._fixed is None:
-            return self._slope(reader, self.q, self.v)
+            return reading_slopes(self._system, reader, e.q, e.v, e.T)
         H, h = self._fixed[-1][i]
-        return H, h + H @ np.concatenate([self.q - self._point, self.v])
-
-    def _move(self, x: Array) -> None:
-        """Change the estimate by [dq, dv]."""
-        nv = self._system.nv
-        if self._plain:
-            self.q = self.q + x[:nv]
-        else:
-            self.q = integrate(self._system, self.q, x[:nv], 1.0)
-        self.v = self.v + x[nv:]
-
-    def _slope(self, reader: Any, q: Array, v: Array) -> tuple[Array, Array]:
-        """The derivatives of a reading with respect to [dq, dv], and the reading."""
-        s, nv = self._system, self._system.nv
-        h = np.asarray(reader.read(Instant(0.0, q, v, None)))
-        H = np.zeros((len(h), 2 * nv))
-        for i in range(nv):
-            step = np.zeros(nv)
-            step[i] = STEP
-            for column, states in (
-                (i, [(integrate(s, q, sign * step, 1.0), v) for sign in (1.0, -1.0)]),
-                (nv + i, [(q, v + sign * step) for sign in (1.0, -1.0)]),
-            ):
-                up, down = (reader.read(Instant(0.0, *state, None)) for state in states)
-                H[:, column] = (up - down) / (2.0 * STEP)
-        return H, h
-
-
-def covariance_of_noise(A: Array, B: Array, W: Array, T: float) -> Array:
-    """The integral of exp(A s) B diag(W) B^T exp(A s)^T over 0..T.
-
-    Van Loan's exponential (1978) contains exp(-A T), which is too large where motions decay within a sample. It is
-    therefore used over a time h in which nothing decays much, and doubled: Q(2 h) = Q(h) + exp(A h) Q(h) exp(A h)^T.
-    """
-    n = len(A)
-    doublings = max(0, math.ceil(math.log2(max(np.abs(A).sum(axis=0).max(initial=0.0) * T, 1.0))))
-    block = np.zeros((2 * n, 2 * n))
-    block[:n, :n], block[:n, n:], block[n:, n:] = -A, (B * W) @ B.T, A.T
-    found = scipy.linalg.expm(block * (T / 2**doublings))
-    Phi = found[n:, n:].T
-    Q = Phi @ found[:n, n:]
-    for _ in range(doublings):
-        Q = Q + Phi @ Q @ Phi.T
-        Phi = Phi @ Phi
-    return 0.5 * (Q + Q.T)
+        assert self._point is not None
+        return H, h + H @ e.off(self._point)
 
 
 def _deviation(sensor: Sensor, width: int, given: Mapping[str, float]) -> Array:
@@ -487,7 +489,9 @@ def _spread(name: str, given: Array, n: int) -> Array:
     return np.broadcast_to(given, (n,)).astype(float)
 
 
-def _joints(system: System) -> np.ndarray:
-    """The places in v of the speeds of all joints."""
-    parts = [np.arange(w.v_joint.start, w.v_joint.stop) for w in system.layout.values()]
-    return np.concatenate([np.zeros(0, dtype=int), *parts])
+def _torque_places(loop: Any) -> np.ndarray:
+    """The places in v of the torques: those of actuators, or of the controller if it says, or those of all joints."""
+    if loop.actuators:
+        return np.array(sorted({i for i in loop.driven if i is not None}), dtype=int)
+    places = getattr(loop.controller.controller, "torque_places", None)
+    return np.array(joint_speeds(loop.system)) if places is None else places

@@ -12,7 +12,7 @@ from limber.checks import Array, numbers
 from limber.constraints import constraint_forces
 from limber.control import channels
 from limber.control.channels import Channel, speed_names
-from limber.control.closed_motions import closed_motions, independent_speeds, refuse_broken
+from limber.control.closed_motions import all_freedoms, independent_speeds, refuse_broken
 from limber.control.friction import warn_of_sticking
 from limber.control.linear_model import LinearModel
 from limber.control.linear_outputs import output_slopes
@@ -233,7 +233,7 @@ def _model(state: MovingState, inputs: list[Channel], outputs: list[Channel] | N
     if s.closures:
         refuse_broken(s, q, v)
         kept = independent_speeds(s, q[0])
-        T = np.stack([_all_freedoms(s, q[i], v[i], kept, of_batch(i, n)) for i in range(n)])
+        T = np.stack([all_freedoms(s, q[i], v[i], kept, of_batch(i, n)) for i in range(n)])
     rows = np.append(kept, nv + kept)
     states = tuple(names[i] for i in kept) + tuple(f"{names[i]} rate" for i in kept)
     if outputs is None:
@@ -258,9 +258,3 @@ def _model(state: MovingState, inputs: list[Channel], outputs: list[Channel] | N
         name=s.name,
         T=np.array(T),
     )
-
-
-def _all_freedoms(s: System, q: Array, v: Array, independent: np.ndarray, which: str) -> Array:
-    """(2 nv, 2 n): maps independent coordinates and speeds to [dq, dv]."""
-    motions = closed_motions(s, q, v, independent, which)
-    return np.block([[motions.T, np.zeros_like(motions.T)], [motions.S, motions.T]])

@@ -7,6 +7,10 @@ About a nominal motion q0, v0 with the torques u0, and with x = [dq, dv] as in `
 minimizes the sum of x^T Q x + u^T R u over all samples. A and B are those of the sampled plant; with a delay, x
 includes the commands that have not yet taken effect (Astrom & Wittenmark, Computer-Controlled Systems, 11). With an
 observer such as `Kalman`, this is LQG.
+
+The linear model of a closed system has independent coordinates y, and [dq, dv] = T y. Its weights are T^T Q T, and its
+gains act on as many coordinates of the mechanism as it has degrees of freedom: u = u0 - K T_c^-1 x_c, where T_c has the
+rows of T of these coordinates. Where closures hold, it makes no difference which ones they are.
 """
 
 from __future__ import annotations
@@ -21,9 +25,13 @@ from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
 from limber.checks import Array, number, numbers, shown
+from limber.constraints import project
+from limber.control.closed_joints import at_rest, holding_torques
+from limber.control.closed_motions import refuse_broken
 from limber.control.controller import Controller, Measured
+from limber.control.fed_coordinates import fed_coordinates
 from limber.control.joint_controller import driven_channels
-from limber.control.joints import JointPlaces, deformed, joint_places, not_plain
+from limber.control.joints import JointPlaces, joint_places, not_plain
 from limber.control.linear_model import LinearModel
 from limber.control.linearize import linearize
 from limber.control.loop import Loop
@@ -79,11 +87,13 @@ class LQR(Controller):
 
     Parameters
     ----------
-    Q, R : weights of [dq, dv] and of the torques; one number, one for each, or a matrix.
+    Q, R : weights of [dq, dv] and of the torques; one number, one for each, or a matrix. In a closed system too, Q is for
+        all coordinates and speeds, also those that follow from others.
     sample_time : s.
     bodies : the bodies whose joints have torques; None for all.
     about : (nq,) the configuration to hold, including the modes (`lb.equilibrium`); or a Result, the motion to follow,
-        for example from lb.simulate(s, ..., motion={...}), at its own times.
+        for example from lb.simulate(s, ..., motion={...}), at its own times. In a closed system, a configuration must be
+        an equilibrium that the torques can hold: lb.equilibrium(s, q, locked=bodies).
     points : for a motion, the number of equidistant times at which gains are computed; they are interpolated in
         between.
     delay : the delay from a sample to the effect of its command that the gains account for, s; by default that of the
@@ -91,10 +101,13 @@ class LQR(Controller):
     observer : if the state is not fully measured, an object that estimates it, such as `Kalman`.
     system : the model used to compute the gains, if it is not the system of the loop.
 
-    Degrees of freedom that the torques do not move, such as bending out of the plane of a planar arm, get no gains.
+    Without an observer, sensors must read the positions and speeds of all coordinates on which gains act: all joints of
+    an open system without modes; in a closed system, joints that determine everything else, for example those with
+    motors if the bodies are rigid. Degrees of freedom that the torques do not move, such as bending out of the plane of a planar arm, get no gains.
     Along a motion, a command has the torques of the motion at the middle of the time for which it is held, after the
     delay. After the end of a motion the joints are held at their final positions, with the modes in equilibrium. `gains` is
-    (points, torques, states), `times` (points,).
+    (points, torques, states), with states [dq, dv] and then the pending commands; in a closed system the columns of
+    coordinates on which no gains act are zero. `times` is (points,).
     """
 
     def __init__(
@@ -130,10 +143,10 @@ class LQR(Controller):
     def prepare(self, loop: Any) -> None:
         """Compute the gains."""
         s: System = loop.system
-        what = "closures" if s.closures else not_plain(s)
+        what = "" if s.closures else not_plain(s)
         if what:
             raise ArgumentValueError(
-                f"LQR is for open systems with plain coordinates, and {s.name!r} has {what}: lqr_gain has gains of its linear model."
+                f"LQR is for systems with plain coordinates, and {s.name!r} has {what}: lqr_gain has gains of its linear model."
             )
         places = self._places = joint_places(s, self.bodies, "LQR")
         if loop.actuators:  # before R is compared with the number of joints
@@ -141,39 +154,40 @@ class LQR(Controller):
         self._nominal(s, places)
         q, v, tau = self._knots
         design = s if self.system is None else self.system
-        if tuple(design.layout) != tuple(s.layout) or design.nv != s.nv:
+        same = tuple(design.layout) == tuple(s.layout) and set(design.closures) == set(s.closures)
+        if not same or design.nv != s.nv:
             raise ArgumentValueError(
-                f"system: the model {design.name!r} must have the bodies, joints and modes of {s.name!r}."
+                f"system: the model {design.name!r} must have the bodies, joints, modes and closures of {s.name!r}."
             )
         self._delay = loop.delay if self.delay is None else self.delay
-        models = linearize(design, q, v, tau, inputs=torque_inputs(s, places))
-        self.gains = np.array([self._gains_of(models[i]) for i in range(len(self.times))])
-        self._names = models.states
-        self._past = (self.gains.shape[2] - 2 * s.nv) // len(places)
         self._width, self._out = s.nv, places.v
         if loop.actuators:
             self._width, self._out = (
                 len(loop.channels),
                 driven_channels(self, loop, places.labels),
             )
-        self.uses: tuple[str, ...] = ()
+        models = linearize(design, q, v, tau, inputs=torque_inputs(s, places))
+        self._fed = fed_coordinates(s, q[0], places, loop, self.observer is not None)
+        self._small = [self._gains_of(models[i]) for i in range(len(self.times))]
+        self.gains = np.array([self._fed.gains(K, models[i]) for i, K in enumerate(self._small)])
+        self._acting = self._fed.acting(self.gains)
+        self._names = models.states
+        self._past = (self.gains.shape[2] - 2 * s.nv) // len(places)
+        self.uses: tuple[str, ...] = self._fed.sensors
         if self.observer is not None:
             self.observer.prepare(loop)
             self._observe_about(self._first(s))
             self.uses = self.observer.uses
-        elif loop.sensors:
-            raise ArgumentValueError(
-                "LQR needs the whole state, modes included, which sensors do not give: add observer=lb.control.Kalman(...)."
-            )
 
     def _gains_of(self, model: LinearModel) -> Array:
-        """The gains at one point; those of states that the torques do not move are zero."""
+        """The gains at one point, of the states of the model; those of states that the torques do not move are zero."""
         kept, n = moved_states(model), model.order
         inner = replace(
             model, A=model.A[np.ix_(kept, kept)], B=model.B[kept], C=model.C[:, kept],
             states=tuple(model.states[i] for i in kept), T=None,
         )  # fmt: skip
-        Q = _weights("Q", self.Q, n)[np.ix_(kept, kept)]
+        T = np.eye(n) if model.T is None else model.T
+        Q = (T.T @ _weights("Q", self.Q, len(T)) @ T)[np.ix_(kept, kept)]
         gains = lqr_gain(inner, Q, self.R, self.sample_time, self._delay)
         K = np.zeros((len(gains), n + gains.shape[1] - len(kept)))
         K[:, kept], K[:, n:] = gains[:, : len(kept)], gains[:, len(kept) :]
@@ -190,16 +204,19 @@ class LQR(Controller):
             first, last = float(r.t[0]), float(r.t[-1])
             self.times = np.linspace(first, last, self.points)
             at = r.resample(self.times)
+            knots = project(s, at.q, at.v) if s.closures else (at.q, at.v)
             count = max(2, round((last - first) / self.sample_time) + 1)
             path = r.resample(np.linspace(first, last, count))
-            self._knots = at.q, at.v, at.tau
+            self._knots = *knots, at.tau
             self._path = path.t, path.q, path.v, path.tau[:, places.v]
-            self._end = _held(s, places, deformed(s, path.q[-1]))
+            self._end = _held(s, places, at_rest(s, path.q[-1], places.v), "the end of about")
             return
         q = self.about
         if q.shape != (s.nq,):
             raise ArgumentValueError(f"about must have shape ({s.nq},), got {q.shape}.")
-        _, rest, torque = self._end = _held(s, places, q)
+        if s.closures:
+            refuse_broken(s, q[None], np.zeros((1, s.nv)))
+        _, rest, torque = self._end = _held(s, places, q, "about")
         tau = np.zeros(s.nv)
         tau[places.v] = torque
         self.times = np.array([-np.inf])
@@ -208,7 +225,9 @@ class LQR(Controller):
 
     def _first(self, s: System) -> Array:
         """The configuration to hold, or the first one of the motion with its modes in equilibrium."""
-        return deformed(s, self._path[1][0]) if isinstance(self.about, Result) else self.about
+        if isinstance(self.about, Result):
+            return at_rest(s, self._path[1][0], self._prepared.v)
+        return self.about
 
     def start(self, t: float, measured: Measured) -> None:
         """Reset the controller."""
@@ -223,8 +242,8 @@ class LQR(Controller):
         if self.observer is not None:
             q, v = self.observer.update(t, measured)
         wanted, speed, torque = self._nominal_at(t)
-        x = np.concatenate([q - wanted, v - speed, self._sent.ravel()])
-        change = -self._gain(t) @ x
+        x = self._fed.off(q - wanted, v - speed)
+        change = -self._gain(t) @ np.append(x, self._sent)
         if self._past:
             self._sent = np.vstack([change, self._sent[:-1]])
         command = np.zeros(self._width)
@@ -241,16 +260,15 @@ class LQR(Controller):
         Loop(system, made)
         if made._past:
             return "LQR with a delay"
-        places = made._prepared.v
+        places, fed = made._prepared.v, made._fed
 
         def reference(t: float, start: Array) -> tuple[Array, Array]:
             position, speed, torque = made._nominal_at(t)
-            return np.concatenate([position, speed]), torque
+            return np.append(position[fed.q], speed[fed.v]), torque
 
-        every = np.arange(system.nv)
-        gains = made.gains[0] if len(made.times) == 1 else made._gain
-        limit, memory = np.full(len(places), np.inf), no_memory(len(places), 2 * system.nv)
-        return SampledLaw(self.sample_time, every, every, places, limit, reference, gains, memory)
+        gains = made._acting[0] if len(made.times) == 1 else made._gain
+        limit, memory = np.full(len(places), np.inf), no_memory(len(places), 2 * len(fed.v))
+        return SampledLaw(self.sample_time, fed.q, fed.v, places, limit, reference, gains, memory)
 
     def _nominal_at(self, t: float) -> tuple[Array, Array, Array]:
         """Coordinates and speeds of the motion at a sample, and the mean torques while its command is held."""
@@ -268,14 +286,19 @@ class LQR(Controller):
         return tuple((1.0 - f) * x[i] + f * x[i + 1] for x in (q, v, torque))  # type: ignore[return-value]
 
     def _gain(self, t: float) -> Array:
-        """The gains at a time."""
-        times, gains = self.times, self.gains
+        """The gains at a time, of the coordinates on which they act."""
+        times, gains = self.times, self._acting
         if len(times) == 1:
             return gains[0]
         part = (t - times[0]) / (times[-1] - times[0]) * (len(times) - 1)
         part = min(max(part, 0.0), len(times) - 1.0)
         i = min(int(part), len(times) - 2)
         return (1.0 - (part - i)) * gains[i] + (part - i) * gains[i + 1]
+
+    @property
+    def torque_places(self) -> np.ndarray:
+        """The places in v of the torques that the controller commands."""
+        return self._prepared.v
 
     @property
     def _prepared(self) -> JointPlaces:
@@ -286,12 +309,12 @@ class LQR(Controller):
         return self._places
 
     def linear(self) -> LinearModel:
-        """Return the gains at the first point as a discrete model from the whole state to the torques.
+        """Return the gains at the first point as a discrete model from the states of `lb.linearize` to the torques.
 
         With an observer, its inputs are the sensor readings (`Kalman.seen`).
         """
         labels = tuple(f"torque {label}" for label in self._prepared.labels)
-        gains = state_feedback(self.gains[0], self._names, labels, self.sample_time, repr(self))
+        gains = state_feedback(self._small[0], self._names, labels, self.sample_time, repr(self))
         return self._with_observer(gains, self._prepared.v)
 
 
@@ -309,9 +332,13 @@ def state_feedback(
     return LinearModel(A, B, -K[:, n:], -K[:, :n], ago, states, inputs, name, sample_time)
 
 
-def _held(system: System, places: JointPlaces, q: Array) -> tuple[Array, Array, Array]:
+def _held(
+    system: System, places: JointPlaces, q: Array, argument: str
+) -> tuple[Array, Array, Array]:
     """A configuration at rest, with the torques that hold the joints there."""
     rest = np.zeros(system.nv)
+    if system.closures:
+        return q, rest, holding_torques(system, q, places.v, argument)
     return q, rest, inverse_dynamics(system, q, rest, rest)[places.v]
 
 

@@ -1,4 +1,4 @@
-"""Exact models of sampled loops: held inputs, delays.
+"""Exact models of sampled loops: held inputs, delays, and the covariance of noise between samples.
 
 Between samples the input is held. With Phi(h) = exp(A h), Gamma(h) = integral of exp(A s) B over 0..h, and a delay of d
 whole samples and a fraction f of a sample,
@@ -10,6 +10,7 @@ Outputs are read just before a command arrives, so the feedthrough D acts on the
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -103,3 +104,22 @@ def bilinear(model: LinearModel, sample_time: float) -> LinearModel:
     C = model.C @ solve
     D = model.D + 0.5 * model.C @ B
     return replace(model, A=A, B=B, C=C, D=D, dt=T, T=None, hankel=None, error_bound=None)
+
+
+def covariance_of_noise(A: Array, B: Array, W: Array, T: float) -> Array:
+    """The integral of exp(A s) B diag(W) B^T exp(A s)^T over 0..T.
+
+    Van Loan's exponential (1978) contains exp(-A T), which is too large where motions decay within a sample. It is
+    therefore used over a time h in which nothing decays much, and doubled: Q(2 h) = Q(h) + exp(A h) Q(h) exp(A h)^T.
+    """
+    n = len(A)
+    doublings = max(0, math.ceil(math.log2(max(np.abs(A).sum(axis=0).max(initial=0.0) * T, 1.0))))
+    block = np.zeros((2 * n, 2 * n))
+    block[:n, :n], block[:n, n:], block[n:, n:] = -A, (B * W) @ B.T, A.T
+    found = scipy.linalg.expm(block * (T / 2**doublings))
+    Phi = found[n:, n:].T
+    Q = Phi @ found[:n, n:]
+    for _ in range(doublings):
+        Q = Q + Phi @ Q @ Phi.T
+        Phi = Phi @ Phi
+    return 0.5 * (Q + Q.T)

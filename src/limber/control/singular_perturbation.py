@@ -79,6 +79,11 @@ class SingularPerturbation(ComputedTorque):
 
     def prepare(self, loop: Any) -> None:
         """Find the joints and the modes."""
+        if loop.system.closures:
+            raise ArgumentValueError(
+                f"SingularPerturbation is for open systems, and {loop.system.name!r} has closures: {', '.join(loop.system.closures)}. "
+                "Take ComputedTorque."
+            )
         super().prepare(loop)
         s = self._design
         self._modes, self._modes_q, self._joints_q = (

@@ -165,8 +165,11 @@ class _Design:
             turned = any(s.joints[name].nq != s.joints[name].dofs for name in others)
             kind = "a quaternion" if turned else "several axes that turn each other"
             what = "closures" if s.closures else f"{kind} in the joint of {listed(others)}"
+            instead = (
+                " LQR, ComputedTorque and lqr_gain support closed systems." if s.closures else ""
+            )
             raise ArgumentValueError(
-                f"tune is for open systems whose joints all have plain coordinates, and {s.name!r} has {what}.{mimics(s)}"
+                f"tune is for open systems whose joints all have plain coordinates, and {s.name!r} has {what}.{instead}{mimics(s)}"
             )
         s = without_friction(s)
         self.s, self.T, self.delay, self.damping = s, T, delay, damping

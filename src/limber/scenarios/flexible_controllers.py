@@ -74,7 +74,7 @@ class ComputedTorqueSection(FollowingSection):
     model: Annotated[str, choice("rigid", "flexible")] = "rigid"
 
     def _made(self, q0: Array, **options: Any) -> Controller:
-        return ComputedTorque(**options)
+        return ComputedTorque(near=q0, **options)
 
 
 class SingularPerturbationSection(FollowingSection):
