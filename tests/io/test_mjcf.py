@@ -348,6 +348,7 @@ REFUSED = {
     "inertia": ("<body><joint/><inertial pos='0 0 0' mass='1' diaginertia='1 1 3'/></body>", "'body1': inertia has"),
     "joint of the world": ("<joint/>", "the world has no <joint>"),
     "size": ("<body><joint/><geom type='box' size='1 1'/></body>", "size of a box must be 3 numbers"),
+    "huge": ("<body><joint/><geom size='1e200'/></body>", "'body1': its inertia is too large for a number"),
     "spring": (f"<body><joint stiffness='1 2'/>{BALL}</body>", "stiffness of <joint> is a polynomial"),
 }  # fmt: skip
 
