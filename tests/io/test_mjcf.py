@@ -270,6 +270,18 @@ def test_bodies_without_a_name_get_one_that_no_other_has(tmp_path):
     assert list(made.attachments) == ["body2", "body2__", "body2_"]
 
 
+@pytest.mark.parametrize("joints", ["<joint/>", "<joint/><joint type='slide'/>", "<joint name='j'/><joint type='slide'/>"])  # fmt: skip
+def test_joints_without_a_name_come_back_from_model_and_result_files(joints, tmp_path):
+    bodies = f"<body name='a'>{joints}<geom size='0.1' pos='1 0 0'/></body>"
+    made = lb.io.read_mjcf(write(tmp_path, bodies))
+    lb.save(made, tmp_path / "model.yaml")
+    again = lb.load(tmp_path / "model.yaml")
+    lb.simulate(made.build(), 0.01).save(tmp_path / "result.h5")
+    stored = lb.Result.load(tmp_path / "result.h5").system
+    for attachments in (again.attachments, stored.attachments):
+        assert attachments["a"].joint_names == made.attachments["a"].joint_names
+
+
 def test_sites_are_nodes_and_ends_of_closures(tmp_path):
     path = closed(tmp_path, '<connect site1="end" site2="tip"/>')
     made = lb.io.read_mjcf(path)
