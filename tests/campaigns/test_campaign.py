@@ -327,7 +327,7 @@ def test_sobol_indices_of_ishigami():
     for key, values in exact.items():
         assert (found.low[key] < values).all() and (values < found.high[key]).all()
         assert np.abs(found.values[key] - values).max() < 0.05
-    assert "Sobol indices" in repr(found)
+    assert "Sobol indices of 'value' (2048 base points)" in repr(found)
 
 
 MOTION = """

@@ -151,6 +151,9 @@ def test_missing_readings_are_left_out(arm, data):
     gaps[5:15] = np.nan
     found = lb.identify(arm, NAMES, replace(data, readings={**data.readings, "encoder": gaps}), [ENCODER, GAUGE])  # fmt: skip
     assert len(found.residuals[0].t) == len(T) - 10
+    gaps[7] = np.inf
+    with pytest.raises(ValueError, match=r"readings\['encoder'\] of .* is infinite in row 7"):
+        lb.identify(arm, NAMES, replace(data, readings={**data.readings, "encoder": gaps}), [ENCODER, GAUGE])  # fmt: skip
 
 
 @pytest.mark.parametrize("noise", [{}, {"encoder": None, "strain gauge": None}])

@@ -177,6 +177,8 @@ def test_xacro_is_recognized(text, message, tmp_path):
     path = write(tmp_path, {"base": f"<inertial>{text}</inertial>"})
     with pytest.raises(lb.FileError, match=message):
         lb.io.read_urdf(path)
+    with pytest.raises(lb.FileError, match=message):
+        lb.load(path.rename(tmp_path / "arm.urdf.xacro"))
 
 
 def test_expressions_in_geometry_do_not_stop_a_robot(tmp_path):

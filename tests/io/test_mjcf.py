@@ -270,6 +270,18 @@ def test_bodies_without_a_name_get_one_that_no_other_has(tmp_path):
     assert list(made.attachments) == ["body2", "body2__", "body2_"]
 
 
+@pytest.mark.parametrize("joints", ["<joint/>", "<joint/><joint type='slide'/>", "<joint name='j'/><joint type='slide'/>"])  # fmt: skip
+def test_joints_without_a_name_come_back_from_model_and_result_files(joints, tmp_path):
+    bodies = f"<body name='a'>{joints}<geom size='0.1' pos='1 0 0'/></body>"
+    made = lb.io.read_mjcf(write(tmp_path, bodies))
+    lb.save(made, tmp_path / "model.yaml")
+    again = lb.load(tmp_path / "model.yaml")
+    lb.simulate(made.build(), 0.01).save(tmp_path / "result.h5")
+    stored = lb.Result.load(tmp_path / "result.h5").system
+    for attachments in (again.attachments, stored.attachments):
+        assert attachments["a"].joint_names == made.attachments["a"].joint_names
+
+
 def test_sites_are_nodes_and_ends_of_closures(tmp_path):
     path = closed(tmp_path, '<connect site1="end" site2="tip"/>')
     made = lb.io.read_mjcf(path)
@@ -348,6 +360,7 @@ REFUSED = {
     "inertia": ("<body><joint/><inertial pos='0 0 0' mass='1' diaginertia='1 1 3'/></body>", "'body1': inertia has"),
     "joint of the world": ("<joint/>", "the world has no <joint>"),
     "size": ("<body><joint/><geom type='box' size='1 1'/></body>", "size of a box must be 3 numbers"),
+    "huge": ("<body><joint/><geom size='1e200'/></body>", "'body1': its inertia is too large for a number"),
     "spring": (f"<body><joint stiffness='1 2'/>{BALL}</body>", "stiffness of <joint> is a polynomial"),
 }  # fmt: skip
 

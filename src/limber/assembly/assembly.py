@@ -188,7 +188,7 @@ class Assembly:
                 raise ArgumentValueError(
                     f"joint_name={name!r} of {body!r} is already taken: every joint needs its own name."
                 )
-        return names
+        return names if any(names) else ()
 
     def with_joint(self, name: str, joint: Joint) -> Assembly:
         """Return a copy in which a body has another joint with as many speeds; the closures are unchanged."""

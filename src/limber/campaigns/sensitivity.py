@@ -12,6 +12,8 @@ from limber.notebook import as_text
 
 #: Samples drawn again for the intervals of Sobol indices.
 RESAMPLED = 1000
+#: The kind of sensitivities that follow from a `saltelli` sample.
+SOBOL = "Sobol indices"
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +40,9 @@ class Sensitivity:
     def __repr__(self) -> str:
         width = max((len(name) for name in self.variables), default=0)
         heads = "".join(f"{name:>18}{'95 %':>18}" for name in self.values)
-        lines = [f"{self.kind} of {self.quantity!r} ({self.cases} cases)", f"{'':{width}}{heads}"]
+        counted = "base points" if self.kind == SOBOL else "cases"
+        lines = [f"{self.kind} of {self.quantity!r} ({self.cases} {counted})"]
+        lines.append(f"{'':{width}}{heads}")
         for i, name in enumerate(self.variables):
             cells = (
                 f"{x[i]:18.3f}{f'{self.low[key][i]:.3f} .. {self.high[key][i]:.3f}':>18}"
@@ -64,9 +68,7 @@ def sobol_indices(quantity: str, variables: Sequence[str], y: Array, seed: int) 
     names = ("first", "total")
     if n < 2 or np.ptp(f) == 0.0:
         unknown = {name: np.full(d, np.nan) for name in names}
-        return Sensitivity(
-            quantity, "Sobol indices", tuple(variables), unknown, unknown, unknown, n
-        )
+        return Sensitivity(quantity, SOBOL, tuple(variables), unknown, unknown, unknown, n)
     f = f - f[:2].mean()  # the estimators have less variance about the mean
     found = _indices(f)
     rng = np.random.default_rng(seed)
@@ -75,7 +77,7 @@ def sobol_indices(quantity: str, variables: Sequence[str], y: Array, seed: int) 
     parts = {
         key: dict(zip(names, x)) for key, x in (("values", found), ("low", low), ("high", high))
     }
-    return Sensitivity(quantity, "Sobol indices", tuple(variables), cases=n, **parts)
+    return Sensitivity(quantity, SOBOL, tuple(variables), cases=n, **parts)
 
 
 def _indices(f: Array) -> Array:

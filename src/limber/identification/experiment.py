@@ -265,5 +265,10 @@ def _readings(
             raise ArgumentValueError(
                 f"readings[{key!r}] of {name} must have shape ({n}, {known[key]}), one row for each time, got {y.shape}."
             )
+        infinite = np.argwhere(np.isinf(y))
+        if infinite.size:
+            raise ArgumentValueError(
+                f"readings[{key!r}] of {name} is infinite in row {infinite[0, 0]}: readings must be finite, or nan where there is none."
+            )
         found[key] = y
     return found

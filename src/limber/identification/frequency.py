@@ -83,6 +83,11 @@ def fit_frequency_response(
     model = point.of(system).model(system)
     shape = (len(w), len(model.outputs), len(model.inputs))
     H = _complex("response", response, shape)
+    if np.isinf(H).any():
+        raise ArgumentValueError(
+            f"response is infinite at {w[np.argwhere(np.isinf(H))[0, 0]]:g} rad/s: it must be finite, or nan where it was not "
+            "measured."
+        )
     level = np.ones(shape)
     estimated: tuple[str, ...] = ()
     sigma = 1.0

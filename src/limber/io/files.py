@@ -28,7 +28,14 @@ def file_path(path: Any, name: str = "path") -> Path:
 
 #: The kinds of files of other tools, by the tag with which they start, and by the ends of their names.
 ROBOT_TAGS = {"robot": "urdf", "mujoco": "mjcf", "sdf": "sdf"}
-ROBOT_SUFFIXES = {".urdf": "urdf", ".mjcf": "mjcf", ".sdf": "sdf", ".world": "sdf"}
+#: The reader of URDF says how to expand the macros of a .xacro.
+ROBOT_SUFFIXES = {
+    ".urdf": "urdf",
+    ".xacro": "urdf",
+    ".mjcf": "mjcf",
+    ".sdf": "sdf",
+    ".world": "sdf",
+}
 
 
 def robot_kind(path: Path) -> str | None:

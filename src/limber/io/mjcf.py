@@ -247,6 +247,11 @@ def inertial_of(body: MjcfBody, compiler: Compiler) -> Inertial:
         compiler.inertia_from_geoms == "auto" and body.inertial is None
     ):
         found = together(body.geoms) if body.geoms else found
+    if not np.isfinite(found.inertia).all():
+        raise body.element.error(
+            f"body {body.name!r}: its inertia is too large for a number of double precision. Check the sizes, densities "
+            "and masses of its geoms, or of its <inertial>."
+        )
     mass = max(found.mass, compiler.smallest_mass)
     moments, axes = np.linalg.eigh(found.inertia)
     bounded = np.maximum(moments, compiler.smallest_inertia)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from os import PathLike
 
+import numpy as np
+
 from limber.assembly import Assembly
 from limber.bodies import RigidBody
 from limber.checks import flag
@@ -49,11 +51,12 @@ def read_mjcf(path: str | PathLike, *, stops: bool = True, equality: bool = True
     """
     file = file_path(path)
     left_out, notes = LeftOut(file), Notes()
-    model = parse_mjcf(file, left_out, notes, flag("stops", stops))
+    with np.errstate(over="ignore", invalid="ignore"):  # inertias that are too large are refused
+        model = parse_mjcf(file, left_out, notes, flag("stops", stops))
+        inertials = _inertials(model)
     if not model.bodies:
         raise model.element.error("the model has no bodies.")
     assembly = Assembly(model.name, model.gravity)
-    inertials = _inertials(model)
     for body in model.bodies.values():
         _attach(assembly, body, inertials[body.name])
     if flag("equality", equality):
