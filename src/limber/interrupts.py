@@ -5,13 +5,29 @@ from __future__ import annotations
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, as_completed
 from contextlib import contextmanager
 
 #: The signals whose handlers raise exceptions: Ctrl-C, timeouts, requests to end.
 _RAISING = [
     getattr(signal, name) for name in ("SIGINT", "SIGALRM", "SIGTERM") if hasattr(signal, name)
 ]
+
+#: The longest wait, s: a Ctrl-C that comes just before a wait begins does not end it.
+LONGEST_WAIT = 0.5
+
+
+def completed(futures: Iterable[Future]) -> Iterator[Future]:
+    """Futures as they complete, waited for in short turns so that no Ctrl-C is missed."""
+    left = set(futures)
+    while left:
+        try:
+            for future in as_completed(left, LONGEST_WAIT):
+                left.discard(future)
+                yield future
+        except TimeoutError:
+            continue
 
 
 @contextmanager

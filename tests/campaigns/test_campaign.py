@@ -5,12 +5,14 @@ import signal
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
 import limber as lb
 from helpers.studies import SCENARIO, STUDY, arm, same, written
+from limber import interrupts
 
 KEEP = {"angle": {"final": {"joint": "link"}}, "swing": lambda r: np.ptp(r.modal("link"))}
 
@@ -446,3 +448,10 @@ def test_loops_of_generated_code_run_as_a_batch_to_the_bit(law):
     assert one.joint("link")[-1, 0] == done.quantities["angle"][13]
     general = lb.campaign(s, 0.125, processes=1, **given)
     assert np.allclose(general.quantities["angle"], done.quantities["angle"], rtol=0, atol=1e-11)
+
+
+def test_results_that_take_longer_than_a_wait_come_once(monkeypatch):
+    monkeypatch.setattr(interrupts, "LONGEST_WAIT", 0.02)
+    with ThreadPoolExecutor(2) as pool:
+        futures = [pool.submit(lambda x=x: time.sleep(0.03 * x) or x) for x in range(4)]
+        assert sorted(f.result() for f in interrupts.completed(futures)) == [0, 1, 2, 3]

@@ -13,7 +13,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
@@ -22,6 +22,7 @@ from limber.campaigns.runs import Runs
 from limber.campaigns.study import unit_rows
 from limber.dynamics.cores import at_most_cores
 from limber.errors import ArgumentTypeError, LimberError, MissingExtraError
+from limber.interrupts import completed
 
 #: A work unit: its number and its cases.
 Unit = tuple[int, Sequence[int]]
@@ -88,7 +89,7 @@ def _from_pool(
             except BrokenProcessPool:
                 pass
         broken: list[int] = []
-        for future in as_completed(futures):
+        for future in completed(futures):
             try:
                 rows = future.result()
             except BrokenProcessPool:

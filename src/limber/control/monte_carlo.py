@@ -13,7 +13,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from typing import Any
@@ -33,6 +33,7 @@ from limber.errors import (
     collected_warnings,
     warn,
 )
+from limber.interrupts import completed
 from limber.simulation import Result, simulate
 from limber.simulation.cases import Cases, cases_of
 from limber.simulation.progress import CaseProgress
@@ -282,7 +283,7 @@ def _in_processes(job: _Job, cases: range, workers: int) -> Iterator[_Row]:
                     f"the loop or a measure cannot be sent to another process ({error}). Define functions and classes in "
                     "a module, or give processes=1."
                 ) from error
-        for future in as_completed(futures):
+        for future in completed(futures):
             yield future.result()
     except BrokenProcessPool:
         warn(

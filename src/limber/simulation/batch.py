@@ -19,6 +19,7 @@ from limber.checks import Array
 from limber.dynamics.cores import cores
 from limber.dynamics.refusals import quaternions
 from limber.errors import warn
+from limber.interrupts import LONGEST_WAIT
 from limber.simulation.batch_result import BatchResult
 from limber.simulation.cases import Cases
 from limber.simulation.lanes import (
@@ -161,7 +162,7 @@ def _in_threads(run: Callable[[int], None], cases: Sequence[int], bar: CaseProgr
                     pending.add(pool.submit(run, case))
                 if not pending:
                     return
-                done, pending = wait(pending, return_when=FIRST_COMPLETED)
+                done, pending = wait(pending, LONGEST_WAIT, FIRST_COMPLETED)
                 for future in done:
                     future.result()
                 bar.show(len(done))
