@@ -25,6 +25,12 @@ if TYPE_CHECKING:
     from limber.orbit.field import Field
 
 
+#: Times are equal if they differ by no more than this, s, or by this many units of their last digit.
+SAME_TIME, ROUNDING = 1e-12, 8.0
+#: Times (from, until), s.
+Spans = Sequence[tuple[float, float]]
+
+
 class Instant:
     """The exact state at a sample, which sensors read; accelerations are computed on request."""
 
@@ -210,7 +216,7 @@ class Measurement:
         sensor, t = self.sensor, instant.t
         if self._walks and number:
             self._bias = self._bias + self._walk * self._steps.at(number)
-        if sensor.outages and any(first <= t < last for first, last in sensor.outages):
+        if within(sensor.outages, t):
             return None
         value = self.reader.read(instant)
         if self._erring:
@@ -223,7 +229,7 @@ class Measurement:
         if self._rounded:
             rounded = self._safe_step * np.rint(value / self._safe_step)
             value = rounded if self._all_rounded else np.where(self._step > 0.0, rounded, value)
-        if sensor.failures and any(first <= t < last for first, last in sensor.failures):
+        if within(sensor.failures, t):
             value = np.full_like(value, math.nan)
         return value
 
@@ -242,6 +248,17 @@ def _not_negative(name: str, given: ArrayLike) -> Array:
     if values.min(initial=0.0) < 0.0:
         raise ArgumentValueError(f"{name} must not be negative, got {shown(given)}.")
     return values
+
+
+def close_times(t: float) -> float:
+    """The difference below which two times near t count as equal."""
+    return max(SAME_TIME, ROUNDING * math.ulp(t))
+
+
+def within(spans: Spans, t: float) -> bool:
+    """Whether a time is within the given spans, each from its start until just before its end, up to rounding."""
+    close = close_times(t) if spans else 0.0
+    return any(first - close <= t < last - close for first, last in spans)
 
 
 def intervals(name: str, given: Any) -> tuple[tuple[float, float], ...]:
