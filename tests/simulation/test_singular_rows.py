@@ -17,7 +17,11 @@ def test_the_row_at_a_singular_position_of_a_cut_joint_is_told():
     links = a.close(("world", (0, 0, 0)), ("body", None), joint, name="links").build()
     theta = [1.0, 2.5, 0.3]
     R, p = joint.configuration(theta)
-    hinge = p + R @ [1.0, 0.0, 0.0]  # it moves straight to the first one, where the links are folded
+    hinge = p + R @ [
+        1.0,
+        0.0,
+        0.0,
+    ]  # it moves straight to the first one, where the links are folded
     half = sum(theta) / 2
     q0 = np.concatenate([[np.cos(half), 0.0, 0.0, np.sin(half)], p])
     v0 = np.concatenate([np.zeros(3), -R.T @ hinge])

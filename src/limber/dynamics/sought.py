@@ -58,7 +58,9 @@ def warn_where_missed(system: System, q: ArrayLike) -> None:
             ModelWarning,
         )
     states = np.reshape(q, (-1, system.nq))
-    tell_singular(system, states, [f" of state {i}" if len(off) > 1 else "" for i in range(len(states))])
+    tell_singular(
+        system, states, [f" of state {i}" if len(off) > 1 else "" for i in range(len(states))]
+    )
 
 
 def tell_singular(system: System, q: Array, when: Sequence[str]) -> bool:
