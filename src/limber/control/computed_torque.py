@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
 from limber.checks import Array, finite_numbers, shown
-from limber.control.controller import Measured
+from limber.control.controller import Measured, check_observer
 from limber.control.joint_controller import JointController, one_each
 from limber.control.joints import bodies_of
 from limber.dynamics import inverse_dynamics, mass_matrix
@@ -71,6 +71,7 @@ class ComputedTorque(JointController):
             raise ArgumentValueError(f"model must be 'rigid' or 'flexible', got {shown(model)}.")
         if system is not None and not isinstance(system, System):
             raise ArgumentTypeError(f"system must be a System, got {shown(system)}.")
+        check_observer(observer)
         self.model, self.system, self.observer = model, system, observer
 
     def prepare(self, loop: Any) -> None:

@@ -30,7 +30,7 @@ import scipy.linalg
 from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
-from limber.checks import Array, numbers, shown
+from limber.checks import Array, finite_numbers, flag, listed, numbers, shown, suggestion
 from limber.control.controller import Measured
 from limber.control.friction import warn_of_sticking
 from limber.control.joint_controller import driven_channels
@@ -91,13 +91,17 @@ class Kalman:
         extended: bool = False,
         record: bool = False,
     ):
-        self.disturbance = numbers("disturbance", disturbance, "() or (nv,)")
-        self.initial = numbers("initial", initial, "() or (2 nv,)")
+        self.disturbance = finite_numbers("disturbance", disturbance, "() or (nv,)")
+        self.initial = finite_numbers("initial", initial, "() or (2 nv,)")
         if (self.disturbance < 0.0).any() or (self.initial < 0.0).any():
             raise ArgumentValueError("disturbance and initial must not be negative.")
-        self.about = None if q is None else numbers("q", q, "(nq,)")
+        self.about = None if q is None else finite_numbers("q", q, "(nq,)")
+        if noise is not None and not isinstance(noise, Mapping):
+            raise ArgumentTypeError(
+                f"noise must be {{sensor: standard deviation}}, got {shown(noise)}."
+            )
         self.noise = dict(noise or {})
-        self.extended, self.record = extended, record
+        self.extended, self.record = flag("extended", extended), flag("record", record)
         self.covariances: list[Array] = []
         self.uses: tuple[str, ...] = ()
 
@@ -128,6 +132,12 @@ class Kalman:
                 "Kalman: it takes readings of Encoder, Tachometer, Gyro and StrainGauge, and the loop has none of these."
             )
         self.uses = tuple(sensor.name for sensor, _, _ in self._sensors)
+        for name in self.noise:
+            if name not in self.uses:
+                raise ArgumentValueError(
+                    f"Kalman: noise has {shown(name)}, which is not a sensor that the filter takes.{suggestion(str(name), self.uses)} "
+                    f"These are: {listed(self.uses)}."
+                )
         n = 2 * s.nv
         self._W = _spread("disturbance", self.disturbance, s.nv) ** 2
         self._P0 = np.diag(_spread("initial", self.initial, n) ** 2)

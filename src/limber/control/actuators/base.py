@@ -7,9 +7,10 @@ count from the start of the run; failure times of actuators are simulation times
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from limber.assembly.system import System
-from limber.checks import Array
+from limber.checks import Array, number
 from limber.control.sensors.base import Spans, close_times, within
 from limber.frozen import Frozen
 
@@ -66,6 +67,13 @@ class Drive:
 
     def write_laws(self, laws: Array) -> None:
         """Write the closed forms from now on; their time starts at zero now."""
+
+
+def limit_of(name: str, given: Any) -> float:
+    """A limit above zero, which may be infinite."""
+    if isinstance(given, float) and given == math.inf:
+        return given
+    return number(name, given, above=0.0)
 
 
 class Actuator(Frozen):

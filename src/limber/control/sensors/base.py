@@ -6,7 +6,7 @@ A reading is made in this order: exact value, bias, noise, range, quantization. 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
-from limber.checks import Array, array, finite_numbers, number, shown
+from limber.checks import Array, array, finite_numbers, number, numbers, shown
 from limber.control.noise import NormalNumbers
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.frozen import Frozen
@@ -140,7 +140,7 @@ class Sensor(Frozen):
         ):
             setattr(self, what, _not_negative(f"{what} of sensor {name!r}", given))
         self.bias = finite_numbers(f"bias of sensor {name!r}", bias, "() or (width,)")
-        limit = np.asarray(range, dtype=float)
+        limit = numbers(f"range of sensor {name!r}", range, "() or (width,)")
         if np.isnan(limit).any() or (limit <= 0.0).any():
             raise ArgumentValueError(
                 f"range of sensor {name!r} must be greater than 0, got {shown(range)}."
@@ -234,6 +234,11 @@ class Measurement:
         return value
 
 
+def several(bodies: Any) -> Any:
+    """Names of bodies that can be read several times: a tuple, one name or None; anything else is refused where it is used."""
+    return tuple(bodies) if isinstance(bodies, Iterable) and not isinstance(bodies, str) else bodies
+
+
 def checked_seed(name: str, seed: Any) -> int | None:
     """Check a seed: None, or a whole number."""
     if seed is None:
@@ -263,7 +268,7 @@ def within(spans: Spans, t: float) -> bool:
 
 def intervals(name: str, given: Any) -> tuple[tuple[float, float], ...]:
     """Check intervals (from, until)."""
-    if not len(given):
+    if hasattr(given, "__len__") and not len(given):
         return ()
     rows = array(name, given, ("n", 2), "Each interval is (from, until), in s.")
     for first, last in rows:
