@@ -340,3 +340,23 @@ def test_a_plant_may_have_another_rotor_and_friction_than_its_servo_says():
     loop = lb.control.Loop(s, Commands(lambda t: 3.0, 0.01), actuators=[servo])
     with pytest.raises(lb.LimberError, match=r"joint has armature=0.*lb\.control\.fit"):
         lb.simulate(bare, 0.1, torque=loop)
+
+
+def test_an_attitude_controller_does_not_know_how_thrusters_are_misaligned():
+    """Its first commands are those for the nominal directions."""
+    commands = []
+    for misaligned in ((0.0, 0.0, 0.0), (0.02, -0.03, 0.05)):
+        jets = [
+            lb.control.Thruster(
+                f"{arm} {sign:+d}", "hub", np.eye(3)[arm], sign * np.eye(3)[(arm + 1) % 3],
+                force=1.0, period=0.1, misalignment=misaligned,
+            )
+            for arm in range(3)
+            for sign in (1, -1)
+        ]  # fmt: skip
+        c = lb.control.AttitudeController("hub", 0.2, sample_time=0.1, reference=[0.6, 0, 0.8, 0])
+        s = craft()
+        r = lb.simulate(s, 0.05, torque=lb.control.Loop(s, c, actuators=jets))
+        commands.append(r.signals["command"].y[0])
+    assert commands[0].any()
+    np.testing.assert_array_equal(*commands)

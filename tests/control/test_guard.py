@@ -181,3 +181,21 @@ def test_what_is_no_command_is_refused_with_the_name_of_the_controller(s, given)
 
     with pytest.raises(lb.LimberError, match=r"Wrong\.command returned"):
         run(s, Wrong())
+
+
+def test_a_stop_before_the_first_command_ends_the_initial_one():
+    """A sensor that never works: the initial torque acts as long as readings are waited for, and no longer."""
+    a = lb.Assembly("link").attach("link", lb.RigidBody(1.0, inertia=[1.0] * 3), lb.Revolute("z"))
+    s = a.build()
+    pd = lb.control.PD(1.0, 1.0, sample_time=0.01)
+    dead = lb.control.Encoder(rate=100.0, failures=[(0.0, 10.0)])
+    for hold, stopped in (
+        (None, 0.11),
+        (0.03, 0.04),
+        (0.07, 0.08),
+    ):  # by samples, in spite of rounding
+        loop = lb.control.Loop(s, lb.control.Guard(pd, hold=hold), sensors=[dead], initial=[2.0])
+        with pytest.warns(lb.ModelWarning, match="safe stop"):
+            r = lb.simulate(s, 0.2, torque=loop, every=0.001)
+        assert r.tau[r.t < stopped - 1e-6].min() == 2.0
+        assert not r.tau[r.t > stopped + 1e-6].any()

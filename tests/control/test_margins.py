@@ -311,3 +311,23 @@ def test_a_loop_that_is_not_stable_has_a_mode_that_is_not(length, gains, sample_
         assert mode.after.value.real > 0.0 and mode.gain < 1.0
         border = np.abs(found.loop.poles(mode.gain))
         assert np.abs(border - 1.0).min() < 1e-7
+
+
+def test_modes_that_do_not_vibrate_are_followed_to_where_they_do():
+    """Two real poles meet and vibrate with growing amplitudes."""
+    plant = lb.control.LinearModel.of([[-2.0, 0.0], [0.0, -30.0]], [[1.0], [1.0]], [[1.0, 1.0]])
+    found = spillover(plant, plant.modal(1), [[40.0]], sample_time=0.05, delay=0.025)
+    assert not found.stable
+    (mode,) = found.unstable
+    assert mode.truncated and abs(mode.after.value.imag) > 30.0
+    loop = margins(plant, [[40.0 * mode.gain]], sample_time=0.05, delay=0.025)
+    assert np.abs(loop.poles).max() == pytest.approx(1.0, abs=1e-6)
+
+
+def test_spillover_tells_of_an_instability_that_comes_from_no_mode():
+    """A gain that is far too high for the delay: each mode decays, and the command under way grows."""
+    plant = lb.control.LinearModel.of([[-20.0, 0.0], [0.0, -60.0]], [[1.0], [1.0]], [[1.0, 1.0]])
+    for gain, grows in ((20.0, 0), (100.0, 1)):
+        found = spillover(plant, plant.modal(1), [[gain]], sample_time=0.05, delay=0.025)
+        assert not found.unstable and len(found.others) == grows and found.stable == (not grows)
+        assert ("UNSTABLE besides these modes" in str(found)) == bool(grows)

@@ -365,3 +365,20 @@ def test_a_gauge_that_no_mode_strains_is_refused():
     assert np.allclose(across.rows(stretched), model.C[:, :1]) and model.C[0, 0] > 0.1
     with pytest.raises(lb.LimberError, match=r"\['x'\] is not a closure"):
         lb.linearize(stretched, outputs=[("closure_force", ["x"])])
+
+
+def test_spans_of_failures_begin_and_end_at_samples_in_spite_of_rounding():
+    """Sample 111 at 30 Hz is at 3.6999999999999997 s."""
+    for span, lost in (((3.7, 3.8), [111, 112, 113]), ((3.6, 3.7), [108, 109, 110])):
+        sensor = lb.control.Encoder(rate=30.0, failures=[span])
+        s = (
+            lb.Assembly("link")
+            .attach("link", lb.RigidBody(1.0, inertia=[1.0] * 3), lb.Revolute("z"))
+            .build()
+        )
+        measurement = Measurement(sensor, sensor.reader(s), None)
+        read = [
+            measurement.sample(i, Instant(i * (1.0 / 30.0), np.zeros(1), np.zeros(1), None))
+            for i in range(120)
+        ]
+        assert np.flatnonzero(np.isnan(np.ravel(read))).tolist() == lost

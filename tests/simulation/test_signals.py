@@ -222,7 +222,7 @@ def test_an_interrupt_at_the_very_end_has_the_result(monkeypatch):
     def interrupted(result):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(integration, "warn_outside_theory", interrupted)
+    monkeypatch.setattr(integration, "warn_of_doubts", interrupted)
     with pytest.raises(KeyboardInterrupt) as caught:
         lb.simulate(arm(), 0.1)
     assert len(caught.value.result) == 501

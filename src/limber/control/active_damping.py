@@ -29,7 +29,7 @@ import scipy.signal
 from numpy.typing import ArrayLike
 
 from limber.checks import Array, array, number, shown, whole
-from limber.control.controller import Measured
+from limber.control.controller import Measured, check_observer
 from limber.control.joint_controller import one_each
 from limber.control.joints import deformed, not_plain
 from limber.control.linear_model import LinearModel
@@ -37,6 +37,7 @@ from limber.control.linearize import linearize
 from limber.control.lqr import torque_inputs
 from limber.control.pid import PD
 from limber.dynamics import inverse_dynamics, mass_matrix
+from limber.dynamics.evaluate import check_system
 from limber.errors import ArgumentTypeError, ArgumentValueError, DynamicsError
 
 LAWS = ("modal", "ppf")
@@ -87,6 +88,9 @@ class ActiveDamping(PD):
         self.modes = whole("modes", modes, 1)
         if law not in LAWS:
             raise ArgumentValueError(f"law must be 'modal' or 'ppf', got {shown(law)}.")
+        check_observer(observer)
+        if system is not None:
+            check_system(system)
         self.law, self.about, self.system, self.observer = law, about, system, observer
 
     def prepare(self, loop: Any) -> None:

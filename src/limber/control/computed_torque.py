@@ -35,7 +35,7 @@ from limber.control.closed_joints import (
     owners,
     unread_joints,
 )
-from limber.control.controller import Measured
+from limber.control.controller import Measured, check_observer
 from limber.control.joint_controller import JointController, one_each
 from limber.control.joints import bodies_of
 from limber.control.loop import Loop
@@ -95,6 +95,7 @@ class ComputedTorque(JointController):
             raise ArgumentValueError(f"model must be 'rigid' or 'flexible', got {shown(model)}.")
         if system is not None and not isinstance(system, System):
             raise ArgumentTypeError(f"system must be a System, got {shown(system)}.")
+        check_observer(observer)
         self.model, self.system, self.observer = model, system, observer
         self.weights = finite_numbers("weights", weights, "() or (joints,)")
         if not (self.weights > 0.0).all():

@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from limber.checks import Array, number, shown, suggestion
+from limber.checks import Array, listed, number, shown, suggestion
 from limber.errors import ArgumentTypeError, ArgumentValueError
 
 if TYPE_CHECKING:
@@ -159,6 +159,19 @@ def observed_feedback(
             f"loop: it would have to be a lb.control.{known}."
         )
     return with_feedback
+
+
+def check_observer(observer: Any) -> None:
+    """Check that an object is an observer; None is fine."""
+    missing = [
+        name
+        for name in ("prepare", "start", "update")
+        if not callable(getattr(observer, name, None))
+    ]
+    if observer is not None and missing:
+        raise ArgumentTypeError(
+            f"observer must have prepare, start and update, as lb.control.Kalman has; {shown(observer)} has no {listed(missing)}."
+        )
 
 
 def check_controller(controller: Any) -> float:

@@ -22,8 +22,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from limber.checks import Array, number, numbers, shown
+from limber.checks import Array, listed, number, numbers, shown, suggestion
 from limber.control.controller import Controller, Measured, check_controller
+from limber.control.schedule import SAME
 from limber.errors import ArgumentTypeError, ArgumentValueError, ModelWarning, warn
 
 OK, WAIT, LIMIT, HOLD, STOP = range(5)
@@ -92,6 +93,7 @@ class Guard(Controller):
         self.recover = recover
         self.follow = None if follow is None else number("follow", follow, minimum=0.0)
         self._delay = 0.0
+        self._width: int | None = None  # of a command, known in a loop
         self._reset()
 
     def _reset(self) -> None:
@@ -112,6 +114,15 @@ class Guard(Controller):
         if self.uses is None:
             self.uses = getattr(self.controller, "uses", None)
         self._delay = loop.delay
+        self._width = len(loop.channels) if loop.actuators else loop.system.nv
+        known = [sensor.name for sensor in loop.sensors]
+        for what, names in (("oldest", self.oldest), ("uses", self.uses)):
+            for name in names if isinstance(names, dict | tuple) and known else ():
+                if name not in known:
+                    raise ArgumentValueError(
+                        f"{what} has {shown(name)}, which is not a sensor of the loop.{suggestion(str(name), known)} Its sensors are: "
+                        f"{listed(known)}."
+                    )
 
     def start(self, t: float, measured: Measured) -> None:
         """Reset the guard. The controller is started at its first valid readings."""
@@ -145,6 +156,10 @@ class Guard(Controller):
             return None
         self.state = OK
         if self.limit is not None:
+            if self.limit.shape not in ((), (1,), command.shape):
+                raise ArgumentValueError(
+                    f"limit of the guard must be one number, or {len(command)} of them, as many as a command has; got {shown(self.limit)}."
+                )
             cut = np.minimum(np.maximum(command, -self.limit), self.limit)
             if (cut != command).any():
                 self.state, command = LIMIT, cut
@@ -176,12 +191,12 @@ class Guard(Controller):
         room = FOLLOWS * np.maximum(np.abs(lowest), np.abs(highest))
         good = (applied >= lowest - room) & (applied <= highest + room)
         self._followed_at[good] = t
-        return bool((t - self._followed_at <= self.follow).all())
+        return not self._longer(t - self._followed_at, self.follow).any()
 
     def _unfollowed(self, t: float) -> str:
         """The channels that do not follow, as the subject of a sentence."""
         assert self._followed_at is not None and self.follow is not None
-        channels = np.flatnonzero(t - self._followed_at > self.follow)
+        channels = np.flatnonzero(self._longer(t - self._followed_at, self.follow))
         if len(channels) == 1:
             return f"channel {channels[0]} of the actuators has"
         return f"channels {', '.join(map(str, channels))} of the actuators have"
@@ -195,13 +210,17 @@ class Guard(Controller):
             if not math.isfinite(measured[name].sum()):
                 return False
             oldest = self.oldest.get(name) if isinstance(self.oldest, dict) else self.oldest
-            if oldest is not None and t - measured.taken(name) > oldest:
+            if oldest is not None and self._longer(t - measured.taken(name), oldest):
                 return False
         return True
 
+    def _longer(self, time: Any, limit: float) -> Any:
+        """Whether a time is longer than a limit, and not only by rounding."""
+        return time > limit + SAME * self.sample_time
+
     def _without(self, t: float, measured: Measured) -> Array | None:
         """The command of a sample without valid readings or command."""
-        if t - self._sound_at <= self.hold:
+        if not self._longer(t - self._sound_at, self.hold):
             self.state = HOLD if self._running else WAIT
             return self._last
         since = "since its start" if not self._running else f"since t = {self._sound_at:.6g} s"
@@ -234,7 +253,8 @@ class Guard(Controller):
             command = self._as_numbers(safe(t, measured), "safe_command", t)
             if np.isfinite(command).all():
                 return command
-        return None if self._last is None else np.zeros_like(self._last)
+        width = self._width if self._last is None else len(self._last)
+        return None if width is None else np.zeros(width)
 
     def idle(self) -> None:
         """Call `idle` of the controller, if its last command was used."""

@@ -32,12 +32,13 @@ import scipy.linalg
 from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
-from limber.checks import Array, listed, numbers, shown
+from limber.checks import Array, finite_numbers, flag, listed, shown, suggestion
 from limber.control.channels import coordinate_names, speed_names
 from limber.control.closed_joints import at_rest, holding_torques, owners, unread_joints
 from limber.control.closed_motions import refuse_broken
 from limber.control.controller import Measured
 from limber.control.estimate import ClosedEstimate, Estimate, reading_slopes
+from limber.control.filter_noise import reading_deviation, spread
 from limber.control.friction import warn_of_sticking
 from limber.control.joint_controller import driven_channels
 from limber.control.joints import joint_places, not_plain
@@ -47,7 +48,6 @@ from limber.control.riccati import discrete_riccati
 from limber.control.sampled import WHOLE, covariance_of_noise
 from limber.control.sampled import held as over
 from limber.control.sensors import Encoder, Gyro, StrainGauge, Tachometer
-from limber.control.sensors.base import Sensor
 from limber.dynamics import forward_dynamics
 from limber.dynamics.inverse import inverse_dynamics
 from limber.errors import ArgumentTypeError, ArgumentValueError, DynamicsError, ModelWarning, warn
@@ -98,13 +98,17 @@ class Kalman:
         extended: bool = False,
         record: bool = False,
     ):
-        self.disturbance = numbers("disturbance", disturbance, "() or (nv,)")
-        self.initial = numbers("initial", initial, "() or (2 nv,)")
+        self.disturbance = finite_numbers("disturbance", disturbance, "() or (nv,)")
+        self.initial = finite_numbers("initial", initial, "() or (2 nv,)")
         if (self.disturbance < 0.0).any() or (self.initial < 0.0).any():
             raise ArgumentValueError("disturbance and initial must not be negative.")
-        self.about = None if q is None else numbers("q", q, "(nq,)")
+        self.about = None if q is None else finite_numbers("q", q, "(nq,)")
+        if noise is not None and not isinstance(noise, Mapping):
+            raise ArgumentTypeError(
+                f"noise must be {{sensor: standard deviation}}, got {shown(noise)}."
+            )
         self.noise = dict(noise or {})
-        self.extended, self.record = extended, record
+        self.extended, self.record = flag("extended", extended), flag("record", record)
         self.covariances: list[Array] = []
         self.uses: tuple[str, ...] = ()
 
@@ -122,7 +126,7 @@ class Kalman:
         self._whole = int(samples + WHOLE)
         self._late = samples - self._whole if samples - self._whole > WHOLE else 0.0
         self._sensors = [
-            (sensor, reader, _deviation(sensor, reader.errors, self.noise))
+            (sensor, reader, reading_deviation(sensor, reader.errors, self.noise))
             for sensor, reader in zip(loop.sensors, loop.readers)
             if isinstance(sensor, READ)
         ]
@@ -131,9 +135,15 @@ class Kalman:
                 "Kalman: it takes readings of Encoder, Tachometer, Gyro and StrainGauge, and the loop has none of these."
             )
         self.uses = tuple(sensor.name for sensor, _, _ in self._sensors)
+        for name in self.noise:
+            if name not in self.uses:
+                raise ArgumentValueError(
+                    f"Kalman: noise has {shown(name)}, which is not a sensor that the filter takes.{suggestion(str(name), self.uses)} "
+                    f"These are: {listed(self.uses)}."
+                )
         n = 2 * s.nv
-        self._W = _spread("disturbance", self.disturbance, s.nv) ** 2
-        self._deviation = _spread("initial", self.initial, n)
+        self._W = spread("disturbance", self.disturbance, s.nv) ** 2
+        self._deviation = spread("initial", self.initial, n)
         self._unread = unread_joints(s, loop)[0]
         self._driven = _torque_places(loop)
         if self.about is not None and self.about.shape != (s.nq,):
@@ -460,33 +470,6 @@ class Kalman:
         H, h = self._fixed[-1][i]
         assert self._point is not None
         return H, h + H @ e.off(self._point)
-
-
-def _deviation(sensor: Sensor, width: int, given: Mapping[str, float]) -> Array:
-    """The standard deviation of a reading's error."""
-    if sensor.delay:
-        raise ArgumentValueError(
-            f"Kalman: readings of sensor {sensor.name!r} come {sensor.delay:g} s late, and the filter takes them as new. Set its "
-            "delay to 0, or add the delay to that of the loop."
-        )
-    if sensor.name in given:
-        found = numbers(f"noise[{sensor.name!r}]", given[sensor.name], "() or (width,)")
-    else:
-        found = np.sqrt(
-            sensor.noise_density**2 * sensor.rate + sensor.noise**2 + sensor.quantization**2 / 12.0
-        )
-    if not (np.asarray(found) > 0.0).all():
-        raise ArgumentValueError(
-            f"Kalman: sensor {sensor.name!r} has no noise, and a filter needs to know how far to trust it: give "
-            f"noise={{{sensor.name!r}: ...}}, a standard deviation."
-        )
-    return _spread(f"noise of sensor {sensor.name!r}", np.asarray(found), width)
-
-
-def _spread(name: str, given: Array, n: int) -> Array:
-    if given.shape not in ((), (n,), (1,)):
-        raise ArgumentTypeError(f"{name} must be one number or {n}, got {shown(given)}.")
-    return np.broadcast_to(given, (n,)).astype(float)
 
 
 def _torque_places(loop: Any) -> np.ndarray:

@@ -276,7 +276,7 @@ class LinearModel:
 def _names(argument: str, given: Sequence[str] | None, count: int, letter: str) -> tuple[str, ...]:
     if given is None:
         return tuple(f"{letter}{i}" for i in range(count))
-    if isinstance(given, str) or len(given) != count:
+    if isinstance(given, str) or np.ndim(given) != 1 or len(given) != count:
         raise ArgumentValueError(f"{argument} must be {count} names, got {shown(given)}.")
     return tuple(map(str, given))
 
@@ -289,6 +289,8 @@ def _found(argument: str, given: Sequence[str] | None, known: tuple[str, ...]) -
         raise ArgumentTypeError(
             f"{argument} must be a list of names, got {given!r}: use [{given!r}]."
         )
+    if np.ndim(given) != 1 or not all(isinstance(name, str) for name in given):
+        raise ArgumentTypeError(f"{argument} must be a list of names, got {shown(given)}.")
     missing = [name for name in given if name not in known]
     if missing:
         raise ArgumentValueError(

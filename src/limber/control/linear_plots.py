@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from limber.checks import Array, number, numbers
+from limber.checks import Array, finite_numbers, number, numbers, shown
 from limber.control.feedback import feedback_of, frequencies_of
 from limber.control.frequency import response, usual_frequencies
 from limber.control.linear_model import LinearModel
 from limber.control.locus import followed
 from limber.control.poles import transmission_zeros
 from limber.drawing.colours import colour
-from limber.errors import ArgumentValueError
+from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.plotting.style import COLUMN, LINES, new_figure, plain, save, style, target
 
 if TYPE_CHECKING:
@@ -74,8 +74,8 @@ def bode(
             f"{len(pairs)} pairs of inputs and outputs are too many to draw, {DRAWN} at most: choose with "
             "model.select(inputs=[...], outputs=[...])."
         )
-    w = _frequencies(model, omega)
-    every = {"": model, **(against or {})}
+    w, width = _frequencies(model, omega), number("width", width, above=0.0)
+    every = {"": model, **_compared(model, against)}
     apart = len(pairs) > TOGETHER and len(model.inputs) > 1
     columns = len(model.inputs) if apart else 1
     lines = (len(model.outputs) if apart else len(pairs)) + len(every) - 1
@@ -165,6 +165,26 @@ def loop_gains(
     return figure
 
 
+def _compared(model: LinearModel, against: Any) -> dict[str, LinearModel]:
+    """The models to compare with, their inputs and outputs in the order of the model."""
+    if against is None:
+        return {}
+    if not isinstance(against, dict) or not all(
+        isinstance(x, LinearModel) for x in against.values()
+    ):
+        raise ArgumentTypeError(f"against must be {{name: LinearModel}}, got {shown(against)}.")
+    found = {}
+    for name, given in against.items():
+        same = set(given.inputs) == set(model.inputs) and set(given.outputs) == set(model.outputs)
+        one = given.select(model.inputs, model.outputs) if same else given
+        if one.D.shape != model.D.shape:
+            raise ArgumentValueError(
+                f"against: {name!r} has {one.sizes}, and {model.name!r} has {model.sizes}: they must have the same inputs and outputs."
+            )
+        found[str(name)] = one
+    return found
+
+
 def singular_values(
     model: LinearModel,
     omega: ArrayLike | None = None,
@@ -249,7 +269,7 @@ def root_locus(
             [[0.0], np.geomspace(1e-4, 1.0, 200), np.geomspace(1.0, 100.0, 160)[1:]]
         )
     else:
-        gains = numbers("factors", factors, "(k,)")
+        gains = finite_numbers("factors", factors, "(k,)")
         if gains.ndim != 1 or len(gains) < 2 or gains[0] < 0.0 or (np.diff(gains) <= 0.0).any():
             raise ArgumentValueError(
                 "factors must be two or more increasing numbers, from 0 or more."

@@ -20,8 +20,7 @@ def followed(loop: Feedback, start: np.ndarray, factors: Array) -> np.ndarray:
     factor.
     """
     found = np.empty((len(factors), len(start)), dtype=complex)
-    found[0] = start
-    before = start
+    before = found[0] = np.asarray(start, dtype=complex)
     with one_thread():
         every = [loop.poles(factor) for factor in factors[1:]]
     for i, poles in enumerate(every, start=1):

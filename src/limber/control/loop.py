@@ -212,6 +212,10 @@ def _listed(name: str, given: Any, kind: Any) -> tuple[Any, ...]:
             raise ArgumentTypeError(
                 f"{name} must be objects such as those of lb.control.{name}, got {shown(item)}."
             )
+        if not isinstance(item.name, str):
+            raise ArgumentTypeError(
+                f"the name of one of the {name} must be a string, got {shown(item.name)}."
+            )
         if item.name in names:
             raise ArgumentValueError(
                 f"two {name} have the name {item.name!r}: give each its own, name=..."

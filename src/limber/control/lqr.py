@@ -24,11 +24,11 @@ import scipy.linalg
 from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
-from limber.checks import Array, number, numbers, shown
+from limber.checks import Array, finite_numbers, number, numbers, shown
 from limber.constraints import project
 from limber.control.closed_joints import at_rest, holding_torques
 from limber.control.closed_motions import refuse_broken
-from limber.control.controller import Controller, Measured
+from limber.control.controller import Controller, Measured, check_observer
 from limber.control.fed_coordinates import fed_coordinates
 from limber.control.joint_controller import driven_channels
 from limber.control.joints import JointPlaces, joint_places, not_plain
@@ -36,6 +36,7 @@ from limber.control.linear_model import LinearModel
 from limber.control.linearize import linearize
 from limber.control.loop import Loop
 from limber.control.riccati import discrete_riccati
+from limber.dynamics.evaluate import check_system
 from limber.dynamics.inverse import inverse_dynamics
 from limber.errors import ArgumentTypeError, ArgumentValueError, DynamicsError
 from limber.simulation.laws import SampledLaw, no_memory
@@ -58,10 +59,14 @@ def lqr_gain(model: LinearModel, Q: ArrayLike, R: ArrayLike, sample_time: float 
     R : weights of the inputs, in the same way, positive.
     sample_time, delay : s, as for `LinearModel.sampled`.
     """
+    if not isinstance(model, LinearModel):
+        raise ArgumentTypeError(
+            f"model must be a LinearModel, as lb.linearize gives, got {shown(model)}."
+        )
     model.single("lqr_gain")
     n, m = model.order, len(model.inputs)
     weights, costs = _weights("Q", Q, n), _weights("R", R, m)
-    if sample_time:
+    if number("sample_time", sample_time, minimum=0.0):
         model = model.sampled(sample_time, delay)
         weights = scipy.linalg.block_diag(weights, np.zeros((model.order - n,) * 2))
     A, B = model.A, model.B
@@ -125,7 +130,10 @@ class LQR(Controller):
     ):
         self.sample_time = number("sample_time", sample_time, above=0.0)
         self.delay = None if delay is None else number("delay", delay, minimum=0.0)
+        check_observer(observer)
         self.Q, self.R, self.bodies, self.observer = Q, R, bodies, observer
+        if system is not None:
+            check_system(system)
         self.system = system
         if not isinstance(about, Result):
             about = numbers("about", about, "(nq,)")
@@ -367,7 +375,7 @@ def torque_inputs(system: System, places: JointPlaces) -> list[tuple]:
 
 def _weights(name: str, given: ArrayLike, n: int) -> Array:
     """Weights as a matrix."""
-    x = numbers(name, given, f"(), ({n},) or ({n}, {n})")
+    x = finite_numbers(name, given, f"(), ({n},) or ({n}, {n})")
     if x.shape == (n, n) and n > 1:
         matrix = 0.5 * (x + x.T)
     elif x.shape in ((), (n,), (1, 1)):

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import scipy.linalg
 
-from limber.checks import Array, integer, shown, whole
+from limber.checks import Array, flag, integer, shown, whole
 from limber.control.poles import AT_REST, grouped
 from limber.errors import ArgumentTypeError, ArgumentValueError
 
@@ -86,7 +86,7 @@ def modal(model: LinearModel, keep: Any, *, static: bool = True) -> LinearModel:
             f"keep={shown(keep)} divides poles of {model.name!r} that are equal to rounding: keep all of them or none."
         )
     D = model.D
-    if static and len(left.A):
+    if flag("static", static) and len(left.A):
         if 0 not in chosen and _rests(model):
             raise ArgumentValueError(
                 "the modes at rest (mode 0) have no flexibility: keep them, or take static=False."

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from limber.checks import Array, shown
-from limber.checks import numbers as given_numbers
+from limber.checks import Array, finite_numbers, shown
 from limber.control.joints import JointPlaces
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.trajectories import Trajectory
@@ -39,7 +38,7 @@ def reference_of(given: Any, places: JointPlaces) -> Reference | None:
         return _Followed(given, n)
     if callable(given):
         return _Called(given, n)
-    values = given_numbers("reference", given, f"({n},)")
+    values = finite_numbers("reference", given, f"({n},)")
     if values.shape not in ((), (n,)):
         raise ArgumentValueError(
             f"reference must be one number, or {n} of them, one for each of {', '.join(places.labels)}; got {shown(given)}."

@@ -57,6 +57,7 @@ class Spillover:
     modes : of the full plant, the slowest first.
     design_stable, stable : whether the loop is stable with the design model, and with the full plant.
     poles : of the loop with the full plant.
+    others : those of them that grow and come from no mode, but from the controller or from commands that are under way.
     """
 
     modes: tuple[ModeChange, ...]
@@ -64,6 +65,7 @@ class Spillover:
     stable: bool
     poles: np.ndarray
     loop: Feedback
+    others: np.ndarray
 
     @property
     def truncated(self) -> tuple[ModeChange, ...]:
@@ -115,6 +117,11 @@ class Spillover:
         lines += [
             "  ".join(x.ljust(w) for x, w in zip(row, widths)).rstrip() for row in (heads, *rows)
         ]
+        if self.others.size:
+            lines.append(
+                "UNSTABLE besides these modes: the controller itself, or commands that are under way. The gains are too large for "
+                "the sample time and the delay."
+            )
         return "\n".join(lines)
 
     def plot(self, **options: Any) -> Figure:
@@ -188,7 +195,9 @@ def spillover(
                 phases[i],
             )
         )
-    return Spillover(tuple(found), design.stable, loop.stable, loop.poles(), loop)
+    rest = np.delete(paths[-1], at)
+    others = rest[(np.abs(rest) if loop.dt else 1.0 + rest.real) >= 1.0]
+    return Spillover(tuple(found), design.stable, loop.stable, loop.poles(), loop, others)
 
 
 def _poles(mode: Pole) -> list[complex]:

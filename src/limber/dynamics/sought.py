@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -57,14 +57,35 @@ def warn_where_missed(system: System, q: ArrayLike) -> None:
             "q) finds a configuration that satisfies it.",
             ModelWarning,
         )
-    singular = singular_joint(system, np.reshape(q, (-1, system.nq)))
-    if singular is not None:
-        name, state = singular
-        which = f" of state {state}" if len(off) > 1 else ""
-        warn(
-            f"the cut joint of the closure {name!r} is singular at q{which}: parts of it allow the same motion "
-            "there, for instance because its links are stretched out, so its constraints are not fully "
-            "determined. Results that depend on the closure are meaningless at such a position; a millionth of a "
-            "radian away they are right.",
-            ModelWarning,
-        )
+    states = np.reshape(q, (-1, system.nq))
+    tell_singular(
+        system, states, [f" of state {i}" if len(off) > 1 else "" for i in range(len(states))]
+    )
+
+
+def tell_singular(system: System, q: Array, when: Sequence[str]) -> bool:
+    """Warn of a cut joint that is singular at one of the configurations q, (states, nq), and return whether there is one.
+
+    Closures must have been evaluated there last.
+    when : what to call each state in words, after "singular at q".
+    """
+    found = singular_joint(system, q)
+    if found is None:
+        return False
+    name, state = found
+    warn(
+        f"the cut joint of the closure {name!r} is singular at q{when[state]}: parts of it allow the same motion "
+        "there, for instance because its links are stretched out, so its constraints are not fully "
+        "determined. Results that depend on the closure are meaningless at such a position; a millionth of a "
+        "radian away they are right.",
+        ModelWarning,
+    )
+    return True
+
+
+def warn_on_the_way(system: System, t: Array, q: Array) -> bool:
+    """Warn once if a cut joint is singular in one of the rows q, (rows, nq), of a run at the times t; return whether."""
+    if not (len(q) and system.closures and sought(system)):
+        return False
+    evaluated(system, "violations", (q,))  # this seeks the coordinates of cut joints in all rows
+    return tell_singular(system, q, [f" at t = {time:.6g} s" for time in t])

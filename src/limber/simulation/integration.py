@@ -17,7 +17,7 @@ from limber.simulation.progress import Progress, interrupted
 from limber.simulation.result import Result, Statistics, columns
 from limber.simulation.run import Run
 from limber.simulation.stepping import Show, advance_to
-from limber.simulation.validity import refuse_indefinite, warn_outside_theory
+from limber.simulation.validity import refuse_indefinite, warn_of_doubts
 
 
 def integrated(
@@ -46,7 +46,7 @@ def integrated(
             error.result = result  # type: ignore[attr-defined]
             if isinstance(error, SimulationError):
                 refuse_indefinite(result, error)
-            warn_outside_theory(result)
+            warn_of_doubts(result)
             raise
     return _finished(run, happened, began, message)
 
@@ -75,7 +75,7 @@ def _finished(run: Run, happened, began: float, message: str, stopped: bool = Fa
         if stopped:
             result = _with_last(result, run)
         refuse_indefinite(result)
-        warn_outside_theory(result)
+        warn_of_doubts(result)
     except BaseException as error:
         error.result = result_so_far(run, happened, began, message)  # type: ignore[attr-defined]
         raise

@@ -25,7 +25,7 @@ from limber.interrupts import keep_interrupts
 from limber.simulation.forces import Forces
 from limber.simulation.progress import Progress, interrupted
 from limber.simulation.result import Result, Statistics, columns
-from limber.simulation.validity import refuse_indefinite, warn_outside_theory
+from limber.simulation.validity import refuse_indefinite, warn_of_doubts
 
 SCIPY = ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")
 SUNDIALS = ("cvode", "ida")
@@ -260,7 +260,7 @@ def by_peer(
         raise
     result = run.result(message)
     refuse_indefinite(result)
-    warn_outside_theory(result)
+    warn_of_doubts(result)
     return result
 
 

@@ -1,4 +1,4 @@
-"""Whether a result stays within the linear theory of its flexible bodies."""
+"""Whether a result stays within the linear theory of its flexible bodies, and where its cut joints are singular."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from limber.dynamics.closure_loads import loads_in_motion
 from limber.dynamics.evaluate import evaluated, force_key
 from limber.dynamics.forward import forward_dynamics
 from limber.dynamics.loads import LOADED, loaded_structures
+from limber.dynamics.sought import warn_on_the_way
 from limber.dynamics.theory import (
     ROTATION,
     SPIN,
@@ -160,6 +161,16 @@ def _followed_by(error: SimulationError, text: str, result: Result) -> Simulatio
     longer = SimulationError(f"{error} {text}")
     longer.result = result
     return longer
+
+
+def warn_of_doubts(result: Result) -> None:
+    """Warn of rows that the theory does not cover: deformations beyond it, and singular cut joints."""
+    warn_outside_theory(result)
+    # that of the first row was told when the run began
+    for system, rows, part in result.parts():
+        later = (rows > 0) & np.isfinite(part.q).all(axis=1)
+        if warn_on_the_way(system, part.t[later], part.q[later]):
+            return
 
 
 def warn_outside_theory(result: Result) -> None:

@@ -7,16 +7,12 @@ count from the start of the run; failure times of actuators are simulation times
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from typing import Any
 
 from limber.assembly.system import System
-from limber.checks import Array
+from limber.checks import Array, number
+from limber.control.sensors.base import Spans, close_times, within
 from limber.frozen import Frozen
-
-#: Times (from, until) of failures, s.
-Spans = Sequence[tuple[float, float]]
-#: Times are equal if they differ by no more than this, s, or by this many units of their last digit.
-SAME_TIME, ROUNDING = 1e-12, 8.0
 
 
 class Drive:
@@ -45,17 +41,12 @@ class Drive:
     def fails(self, spans: Spans, t: float) -> bool:
         """Whether a time is within the given spans of simulation time, each from its start until just before its
         end."""
-        at, close = self.origin + t, self._close(t)
-        return any(first - close <= at < last - close for first, last in spans)
+        return within(spans, self.origin + t)
 
     def next_failure(self, spans: Spans, t: float) -> float:
         """The next time at which a span of simulation time begins or ends; infinite after the last one."""
-        after = self.origin + t + self._close(t)
+        after = self.origin + t + close_times(self.origin + t)
         return min((x - self.origin for span in spans for x in span if x > after), default=math.inf)
-
-    def _close(self, t: float) -> float:
-        """The difference below which two times count as equal."""
-        return max(SAME_TIME, ROUNDING * math.ulp(self.origin + t))
 
     def advance(self, t: float) -> None:
         """Advance the internal state to a time."""
@@ -76,6 +67,13 @@ class Drive:
 
     def write_laws(self, laws: Array) -> None:
         """Write the closed forms from now on; their time starts at zero now."""
+
+
+def limit_of(name: str, given: Any) -> float:
+    """A limit above zero, which may be infinite."""
+    if isinstance(given, float) and given == math.inf:
+        return given
+    return number(name, given, above=0.0)
 
 
 class Actuator(Frozen):

@@ -13,7 +13,7 @@ from limber.assembly.system import System
 from limber.bodies import RigidBody
 from limber.checks import Array, number
 from limber.checks import axis as unit_axis
-from limber.control.actuators.base import Actuator, Drive
+from limber.control.actuators.base import Actuator, Drive, limit_of
 from limber.control.joints import joint_places
 from limber.errors import ArgumentValueError
 from limber.integrators.context import L_DROP, L_HELD, L_LIMIT, L_STALL
@@ -76,11 +76,7 @@ class MomentGyro(Actuator):
             ("gimbal_torque", gimbal_torque),
             ("rotor_torque", rotor_torque),
         ):
-            setattr(
-                self,
-                what,
-                given if given == math.inf else number(f"{what} {who}", given, above=0.0),
-            )
+            setattr(self, what, limit_of(f"{what} {who}", given))
         self.bandwidth = number(f"bandwidth {who}", bandwidth, above=0.0)
         self._freeze()
 

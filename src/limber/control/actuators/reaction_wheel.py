@@ -13,7 +13,7 @@ from limber.assembly.system import System
 from limber.bodies import RigidBody
 from limber.checks import Array, number
 from limber.checks import axis as unit_axis
-from limber.control.actuators.base import Actuator, Drive
+from limber.control.actuators.base import Actuator, Drive, limit_of
 from limber.control.joints import joint_places
 from limber.errors import ArgumentValueError
 from limber.integrators.context import L_DROP, L_HELD, L_LIMIT, L_STALL
@@ -58,10 +58,8 @@ class ReactionWheel(Actuator):
         self.axis = unit_axis(f"axis {who}", axis)
         self.inertia = number(f"inertia {who}", inertia, above=0.0)
         self.mass = number(f"mass {who}", mass, above=0.0)
-        self.torque = torque if torque == math.inf else number(f"torque {who}", torque, above=0.0)
-        self.momentum = (
-            momentum if momentum == math.inf else number(f"momentum {who}", momentum, above=0.0)
-        )
+        self.torque = limit_of(f"torque {who}", torque)
+        self.momentum = limit_of(f"momentum {who}", momentum)
         if math.isfinite(self.momentum) and not math.isfinite(self.torque):
             raise ArgumentValueError(f"momentum {who} needs torque, which fades to zero there.")
         self.friction = number(f"friction {who}", friction, minimum=0.0)

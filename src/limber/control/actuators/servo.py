@@ -19,11 +19,10 @@ known exactly.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from limber.assembly.system import System
 from limber.checks import Array, number, shown
-from limber.control.actuators.base import Actuator, Drive, Spans
+from limber.control.actuators.base import Actuator, Drive, Spans, limit_of
 from limber.control.joints import joint_places, joint_unit
 from limber.control.sensors.base import intervals
 from limber.errors import ArgumentTypeError, ArgumentValueError
@@ -84,9 +83,9 @@ class Servo(Actuator):
         self.rotor_inertia = number(f"rotor_inertia {who}", rotor_inertia, minimum=0.0)
         self.friction = number(f"friction {who}", friction, minimum=0.0)
         self.damping = number(f"damping {who}", damping, minimum=0.0)
-        self.limit = _limit(f"limit {who}", limit)
-        self.torque_rate = _limit(f"torque_rate {who}", torque_rate)
-        self.power = _limit(f"power {who}", power)
+        self.limit = limit_of(f"limit {who}", limit)
+        self.torque_rate = limit_of(f"torque_rate {who}", torque_rate)
+        self.power = limit_of(f"power {who}", power)
         self.current_time = number(f"current_time {who}", current_time, minimum=0.0)
         self.efficiency = number(f"efficiency {who}", efficiency, above=0.0)
         if self.efficiency > 1.0:
@@ -233,10 +232,3 @@ class ServoDrive(Drive):
         laws[0, L_HELD] = self._target if alive else 0.0
         laws[0, L_FADING] = self._torque - self._target if alive else 0.0
         self.next = self.next_failure(dead, self._time)
-
-
-def _limit(name: str, given: Any) -> float:
-    """A limit, which may be infinite."""
-    if isinstance(given, float) and given == math.inf:
-        return given
-    return number(name, given, above=0.0)

@@ -37,7 +37,8 @@ class Thruster(Actuator):
     period : s; it must equal the sample time of the controller.
     minimum_pulse : the shortest pulse, s.
     resolution : pulses last a whole number of these intervals, s; 0 for any length.
-    misalignment : a small rotation vector in body axes, rad, from the nominal to the actual direction of the force.
+    misalignment : a small rotation vector in body axes, rad, from the nominal to the actual direction of the force;
+        controllers know the nominal one.
     stuck_off : ((from, until), ...), intervals of simulation time, s, during which it does not fire.
     """
 
@@ -81,7 +82,14 @@ class Thruster(Actuator):
         turned = self.direction + 2.0 * np.cross(
             u, np.cross(u, self.direction) + w * self.direction
         )
-        force = self.force * turned
+        return self._at_origin(self.force * turned)
+
+    @property
+    def nominal_wrench(self) -> Array:
+        """The same without misalignment, as controllers know it."""
+        return self._at_origin(self.force * self.direction)
+
+    def _at_origin(self, force: Array) -> Array:
         return np.concatenate([np.cross(self.position, force), force])
 
     def check_sample_time(self, sample_time: float) -> None:

@@ -129,7 +129,7 @@ class Thrusters:
     def __init__(self, thrusters: Sequence[Thruster], centre: Array):
         self.labels = tuple(thruster.name for thruster in thrusters)
         self.limits = np.array([thruster.force for thruster in thrusters])
-        wrenches = np.column_stack([thruster.wrench / thruster.force for thruster in thrusters])
+        wrenches = np.column_stack([x.nominal_wrench / x.force for x in thrusters])
         self.moments = wrenches[:3] - np.cross(centre, wrenches[3:].T).T
         _refuse_plane(self.moments, "thrusters", self.labels)
         self._rows = np.vstack([self.moments, FORCE_WEIGHT * wrenches[3:]])

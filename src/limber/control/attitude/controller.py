@@ -39,7 +39,7 @@ from limber.control.attitude.filters import FilterBank, SecondOrder
 from limber.control.attitude.momentum import MomentumManager, Unloading
 from limber.control.attitude.rigid import free_hub, placed, rigid_craft
 from limber.control.attitude.slew import AttitudeMotion, EigenAxisSlew
-from limber.control.controller import Controller, Measured, observed_feedback
+from limber.control.controller import Controller, Measured, check_observer, observed_feedback
 from limber.control.linear_model import LinearModel
 from limber.control.rotations import conjugate, matrix_of, product
 from limber.errors import ArgumentTypeError, ArgumentValueError, ModelWarning, warn
@@ -97,7 +97,7 @@ class AttitudeController(Controller):
         )
         self.sample_time = number("sample_time", sample_time, above=0.0)
         self.reference = _checked_reference(reference)
-        self.filters = (filters,) if isinstance(filters, SecondOrder) else tuple(filters)
+        self.filters = tuple(filters) if isinstance(filters, Iterable) else (filters,)
         for each in self.filters:
             if not isinstance(each, SecondOrder):
                 raise ArgumentTypeError(
@@ -105,6 +105,7 @@ class AttitudeController(Controller):
                 )
         if unloading is not None and not isinstance(unloading, Unloading):
             raise ArgumentTypeError(f"unloading must be an Unloading, got {shown(unloading)}.")
+        check_observer(observer)
         self.unloading, self.observer, self.system = unloading, observer, system
         self._bank = FilterBank(self.filters, self.sample_time)
         self._make: Any = None
@@ -122,7 +123,9 @@ class AttitudeController(Controller):
         self._refuse_others(loop)
         self._make = allocation(s, self.hub, loop.actuators)
         model = s if self.system is None else self.system
-        self.craft = rigid_craft(model, self.hub, () if self.system else self._make.turning)
+        self.craft = rigid_craft(
+            model, self.hub, () if self.system is not None else self._make.turning
+        )
         self._width = len(loop.channels) if loop.actuators else s.nv
         self._quaternion = slice(
             s.layout[self.hub].q_joint.start, s.layout[self.hub].q_joint.start + 4

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from limber.checks import Array, numbers
+from limber.checks import Array, finite_numbers, shown
 from limber.control.controller import Measured
 from limber.control.linear_model import LinearModel
 from limber.control.riccati import discrete_riccati
@@ -56,10 +56,8 @@ class AttitudeEstimator:
     """
 
     def __init__(self, bias: ArrayLike = 1e-4, bias_walk: ArrayLike | None = None):
-        self.first_bias = numbers("bias", bias, "() or (3,)")
-        self.bias_walk = (
-            None if bias_walk is None else numbers("bias_walk", bias_walk, "() or (3,)")
-        )
+        self.first_bias = _deviations("bias", bias)
+        self.bias_walk = None if bias_walk is None else _deviations("bias_walk", bias_walk)
 
     def prepare(self, loop: Any, hub: str) -> None:
         """Find the sensors on the hub."""
@@ -208,6 +206,16 @@ class AttitudeEstimator:
             ) from None
         G = np.linalg.solve(H @ P @ H.T + R / scale, H @ P).T
         return G[:3], G[3:] if n == 6 else np.zeros((3, 3))
+
+
+def _deviations(name: str, given: ArrayLike) -> Array:
+    """One standard deviation for all three axes, or one for each."""
+    found = finite_numbers(name, given, "() or (3,)")
+    if found.shape not in ((), (3,)) or (found < 0.0).any():
+        raise ArgumentValueError(
+            f"{name} must be one number that is not negative, or three of them, got {shown(given)}."
+        )
+    return found
 
 
 def _three(given: Array) -> Array:

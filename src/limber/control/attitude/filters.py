@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
 from limber.checks import Array, number, numbers, whole
+from limber.dynamics.evaluate import check_system
 from limber.dynamics.modes import modes
 from limber.errors import ArgumentValueError
 
@@ -102,6 +103,7 @@ def notches(
 
 def hub_modes(system: System, hub: str, q: ArrayLike | None = None) -> list[tuple[float, float]]:
     """(omega, peak) of the modes of a floating system, with the largest peak in the hub rate first."""
+    check_system(system)
     system.number(hub, "hub")
     found = modes(system, system.neutral() if q is None else q)
     turn = found.shapes[system.layout[hub].v_joint][:3]

@@ -10,10 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
+from limber.checks import shown
 from limber.control.attitude.rigid import free_hub
 from limber.control.linear_model import LinearModel
 from limber.control.linearize import linearize
 from limber.dynamics import pose
+from limber.errors import ArgumentTypeError
 
 #: Entries below this fraction of the largest one do not couple states.
 COUPLED = 1e-12
@@ -36,6 +38,8 @@ def attitude_model(
     them, and with them no loop would count as stable.
     """
     free_hub(system, hub, "attitude_model")
+    if isinstance(wheels, str) or not isinstance(wheels, Sequence):
+        raise ArgumentTypeError(f"wheels must be a list of names, got {shown(wheels)}.")
     inputs: list[Any] = list(wheels) or [("torque", hub, i) for i in range(3)]
     outputs = [("rotation", hub, None), ("angular_velocity", hub, None)]
     rest = np.zeros(system.nv)

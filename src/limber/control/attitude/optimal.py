@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from limber.checks import Array, number
+from limber.checks import Array, array, number
 from limber.control.attitude.controller import AttitudeController
 from limber.control.attitude.linear import attitude_model
 from limber.control.controller import Measured
@@ -67,9 +67,10 @@ class OptimalAttitude(AttitudeController):
             number("torque", torque, above=0.0),
         )
         self.energy = number("energy", energy, above=0.0)
+        rotation_noise, rate_noise = array("noise", noise, (2,))
         self.noise = (
-            number("noise[0]", noise[0], above=0.0),
-            number("noise[1]", noise[1], above=0.0),
+            number("noise[0]", rotation_noise, above=0.0),
+            number("noise[1]", rate_noise, above=0.0),
         )
         self.disturbance = number("disturbance", disturbance, above=0.0)
 

@@ -12,6 +12,7 @@ from limber.checks import Array
 from limber.control.joints import floats
 from limber.control.rotations import quaternion_of
 from limber.dynamics import jacobian, mass_matrix, pose
+from limber.dynamics.evaluate import check_system
 from limber.errors import ArgumentValueError
 from limber.joints import Free
 
@@ -33,6 +34,7 @@ class RigidCraft:
 
 def free_hub(system: System, hub: str, owner: str) -> slice:
     """The place in v of the speeds of a hub, which must be rigid and floating."""
+    check_system(system)
     system.number(hub, f"{owner}: hub")
     place, item = system.layout[hub], system.attachments[hub]
     rigid = place.v_modes.stop == place.v_modes.start

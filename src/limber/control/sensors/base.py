@@ -6,7 +6,7 @@ A reading is made in this order: exact value, bias, noise, range, quantization. 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
-from limber.checks import Array, array, finite_numbers, number, shown
+from limber.checks import Array, array, finite_numbers, number, numbers, shown
 from limber.control.noise import NormalNumbers
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.frozen import Frozen
@@ -23,6 +23,12 @@ from limber.simulation.sampled import Plant
 
 if TYPE_CHECKING:
     from limber.orbit.field import Field
+
+
+#: Times are equal if they differ by no more than this, s, or by this many units of their last digit.
+SAME_TIME, ROUNDING = 1e-12, 8.0
+#: Times (from, until), s.
+Spans = Sequence[tuple[float, float]]
 
 
 class Instant:
@@ -134,7 +140,7 @@ class Sensor(Frozen):
         ):
             setattr(self, what, _not_negative(f"{what} of sensor {name!r}", given))
         self.bias = finite_numbers(f"bias of sensor {name!r}", bias, "() or (width,)")
-        limit = np.asarray(range, dtype=float)
+        limit = numbers(f"range of sensor {name!r}", range, "() or (width,)")
         if np.isnan(limit).any() or (limit <= 0.0).any():
             raise ArgumentValueError(
                 f"range of sensor {name!r} must be greater than 0, got {shown(range)}."
@@ -210,7 +216,7 @@ class Measurement:
         sensor, t = self.sensor, instant.t
         if self._walks and number:
             self._bias = self._bias + self._walk * self._steps.at(number)
-        if sensor.outages and any(first <= t < last for first, last in sensor.outages):
+        if within(sensor.outages, t):
             return None
         value = self.reader.read(instant)
         if self._erring:
@@ -223,9 +229,14 @@ class Measurement:
         if self._rounded:
             rounded = self._safe_step * np.rint(value / self._safe_step)
             value = rounded if self._all_rounded else np.where(self._step > 0.0, rounded, value)
-        if sensor.failures and any(first <= t < last for first, last in sensor.failures):
+        if within(sensor.failures, t):
             value = np.full_like(value, math.nan)
         return value
+
+
+def several(bodies: Any) -> Any:
+    """Names of bodies that can be read several times: a tuple, one name or None; anything else is refused where it is used."""
+    return tuple(bodies) if isinstance(bodies, Iterable) and not isinstance(bodies, str) else bodies
 
 
 def checked_seed(name: str, seed: Any) -> int | None:
@@ -244,9 +255,20 @@ def _not_negative(name: str, given: ArrayLike) -> Array:
     return values
 
 
+def close_times(t: float) -> float:
+    """The difference below which two times near t count as equal."""
+    return max(SAME_TIME, ROUNDING * math.ulp(t))
+
+
+def within(spans: Spans, t: float) -> bool:
+    """Whether a time is within the given spans, each from its start until just before its end, up to rounding."""
+    close = close_times(t) if spans else 0.0
+    return any(first - close <= t < last - close for first, last in spans)
+
+
 def intervals(name: str, given: Any) -> tuple[tuple[float, float], ...]:
     """Check intervals (from, until)."""
-    if not len(given):
+    if hasattr(given, "__len__") and not len(given):
         return ()
     rows = array(name, given, ("n", 2), "Each interval is (from, until), in s.")
     for first, last in rows:

@@ -8,7 +8,7 @@ from typing import Any
 from limber.assembly.system import System
 from limber.checks import number
 from limber.control.joints import joint_places, joint_unit
-from limber.control.sensors.base import Reader, Sensor
+from limber.control.sensors.base import Reader, Sensor, several
 from limber.errors import ArgumentValueError
 
 
@@ -37,7 +37,7 @@ class Encoder(Sensor):
             options["quantization"] = 2.0 * math.pi / number("counts", counts, above=0.0)
         super().__init__(name, rate=rate, **options)
         self.counts = counts
-        self.bodies = bodies if bodies is None or isinstance(bodies, str) else tuple(bodies)
+        self.bodies = several(bodies)
         self._freeze()
 
     def reader(self, system: System) -> Reader:

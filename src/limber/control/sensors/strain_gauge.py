@@ -10,7 +10,7 @@ import numpy as np
 from limber.assembly.system import System
 from limber.bodies.beam_forces import section_forces_of
 from limber.bodies.section_forces import COMPONENTS
-from limber.checks import Array, shown
+from limber.checks import Array, number, shown
 from limber.control.channels import strain_parts
 from limber.control.sensors.base import Reader, Sensor
 from limber.errors import ArgumentTypeError, ArgumentValueError
@@ -46,11 +46,12 @@ class StrainGauge(Sensor):
             raise ArgumentTypeError(
                 f"sensor {name!r}: give the name of a gauge, or a station at=... with y=... or z=...; one of the two."
             )
+        y, z = number(f"y of sensor {name!r}", y), number(f"z of sensor {name!r}", z)
         if at is not None and y == 0.0 and z == 0.0:
             raise ArgumentValueError(
                 f"sensor {name!r}: give y or z, the point of the section at which the gauge sits; the axis itself is not bent."
             )
-        self.body, self.at, self.y, self.z = body, at, float(y), float(z)
+        self.body, self.at, self.y, self.z = body, at, y, z
         self.gauges = (gauge,) if isinstance(gauge, str) or gauge is None else tuple(gauge)
         self._freeze()
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from limber.assembly.system import System
 from limber.control.joints import joint_places, joint_unit
-from limber.control.sensors.base import Reader, Sensor
+from limber.control.sensors.base import Reader, Sensor, several
 
 
 class Tachometer(Sensor):
@@ -22,7 +22,7 @@ class Tachometer(Sensor):
         self, bodies: Any = None, name: str = "tachometer", *, rate: float, **options: Any
     ):
         super().__init__(name, rate=rate, **options)
-        self.bodies = bodies if bodies is None or isinstance(bodies, str) else tuple(bodies)
+        self.bodies = several(bodies)
         self._freeze()
 
     def reader(self, system: System) -> Reader:
