@@ -1,12 +1,14 @@
 """Observers under gravity: about which configuration they work, what they record, and the margins of filter and gains."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import limber as lb
 from limber.control import LQR, ActiveDamping, ComputedTorque, Encoder, Kalman, Loop, margins, nis
+from limber.control.estimate import reading_slopes
 
 TIMES = {"sample_time": 0.002}
 
@@ -135,3 +137,23 @@ def test_signals_of_a_filter_name_what_they_estimate(s, q):
     names = ("link.mode0", "link.joint0", "link.mode0 rate", "link.joint0 rate")
     assert signals["estimate"].labels == signals["deviation"].labels == names
     assert signals["innovation encoder"].labels == ("link",)
+
+
+def test_slopes_of_readings_are_those_of_differences():
+    """Of joints whose speeds are the rates of their coordinates, and of one whose speeds are not."""
+    a = lb.Assembly("wrist")
+    body = lb.RigidBody(1.0, (0.1, 0, 0), 0.1 * np.eye(3))
+    a.attach("upper", lb.beam(1.0, 2.0, EI=200.0, modes={"y": 1}), lb.Revolute("z"))
+    a.attach("hand", body, lb.SimpleJoint(np.eye(6)[:, :3]), "upper", "tip")
+    s = a.build()
+    rng = np.random.default_rng(1)
+    q, v, T = 0.3 * rng.normal(size=s.nq), rng.normal(size=s.nv), rng.normal(size=(2 * s.nv, 3))
+    for sensor in (
+        lb.control.Encoder(rate=100.0, bodies="upper"),
+        lb.control.Encoder(rate=100.0, bodies="hand"),
+        lb.control.Tachometer(rate=100.0, bodies="upper"),
+    ):
+        reader = sensor.reader(s)
+        H, h = reading_slopes(s, reader, q, v, T)
+        by_differences, same = reading_slopes(s, replace(reader, rates=None, v=None), q, v, T)
+        assert np.abs(H - by_differences).max() < 1e-8 and (h == same).all()

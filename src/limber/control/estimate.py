@@ -162,6 +162,10 @@ def reading_slopes(
     """The derivatives of a reading with respect to x, [dq, dv] = T x, and the reading."""
     nv = system.nv
     h = np.asarray(reader.read(Instant(0.0, q, v, None)))
+    if reader.rates is not None:
+        return T[reader.rates], h
+    if reader.v is not None:
+        return T[nv + reader.v], h
     H = np.zeros((len(h), T.shape[1]))
     for i, direction in enumerate(T.T):
         dq, dv = STEP * direction[:nv], STEP * direction[nv:]

@@ -452,8 +452,8 @@ class Kalman:
         S = H @ e.P @ H.T + R
         root = np.linalg.cholesky(S)
         error = y - h
-        self._innovations[name] = scipy.linalg.solve_triangular(root, error, lower=True)
-        G = scipy.linalg.cho_solve((root, True), H @ e.P).T
+        self._innovations[name] = np.linalg.solve(root, error)
+        G = np.linalg.solve(S, H @ e.P).T
         if self._fixed is None:
             e.move(G @ error)
         else:

@@ -77,6 +77,7 @@ class Reader:
     labels, unit : of its numbers.
     errors : the number of independent errors of a reading; its width, except for attitudes.
     q, v : the places in the state that its numbers are readings of, or None.
+    rates : the places in v of the rates of coordinates that it reads, or None.
     """
 
     read: Callable[[Instant], Array]
@@ -85,6 +86,7 @@ class Reader:
     errors: int
     q: np.ndarray | None = None
     v: np.ndarray | None = None
+    rates: np.ndarray | None = None
 
 
 class Sensor(Frozen):

@@ -7,7 +7,7 @@ from typing import Any
 
 from limber.assembly.system import System
 from limber.checks import number
-from limber.control.joints import joint_places, joint_unit
+from limber.control.joints import bodies_of, joint_places, joint_unit
 from limber.control.sensors.base import Reader, Sensor, several
 from limber.errors import ArgumentValueError
 
@@ -50,4 +50,6 @@ class Encoder(Sensor):
                 f"sensor {self.name!r}: counts={self.counts:g} are counts in a turn, but it reads joints that slide. Give "
                 "quantization=..., in m, for these, and name the bodies of each encoder where joints of both kinds are read."
             )
-        return Reader(lambda now: now.q[q], places.labels, unit, len(q), q=q)
+        plain = all(all(system.joints[body].has_coordinate) for body in bodies_of(system, places))
+        rates = places.v if plain else None
+        return Reader(lambda now: now.q[q], places.labels, unit, len(q), q=q, rates=rates)
