@@ -455,3 +455,10 @@ def test_results_that_take_longer_than_a_wait_come_once(monkeypatch):
     with ThreadPoolExecutor(2) as pool:
         futures = [pool.submit(lambda x=x: time.sleep(0.03 * x) or x) for x in range(4)]
         assert sorted(f.result() for f in interrupts.completed(futures)) == [0, 1, 2, 3]
+
+
+def test_an_unknown_integrator_is_refused_before_anything_runs():
+    with pytest.raises(lb.LimberError, match=r"integrator='rk5' is unknown.*rk4"):
+        lb.campaign(
+            arm(), 0.1, vary={"link.EI": [150.0]}, method="grid", keep=KEEP, integrator="rk5"
+        )

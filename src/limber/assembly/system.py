@@ -21,7 +21,7 @@ from limber.assembly.parameter_changes import Origin, changed, packed_with
 from limber.assembly.parameters import Parameter, every
 from limber.assembly.singular import generic_configuration, pivots_large, refuse_singular
 from limber.bodies import Body
-from limber.checks import Array, numbers, shown, suggestion
+from limber.checks import Array, finite_numbers, shown, suggestion
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.frozen import Frozen
 from limber.joints import Joint
@@ -290,7 +290,7 @@ class System(Frozen):
     def _place(self, x: Array, where: slice, name: str, value: ArrayLike, what: str) -> None:
         """Put the numbers of a body or a joint into a vector."""
         n = where.stop - where.start
-        given = np.atleast_1d(numbers(f"{what}s of {name!r}", value, f"({n},)"))
+        given = np.atleast_1d(finite_numbers(f"{what}s of {name!r}", value, f"({n},)"))
         if given.shape != (n,):
             many = f"{n} {what}{'' if n == 1 else 's'}" if n else f"no {what}s"
             raise ArgumentValueError(f"{name!r} has {many}, got {shown(value)}.")

@@ -18,12 +18,14 @@ from limber.campaigns.result import Campaign
 from limber.campaigns.rows import UnitRows
 from limber.campaigns.study import Study, study_of
 from limber.campaigns.study_file import is_study, load_study
-from limber.checks import flag, shown, whole
+from limber.checks import did_you_mean, flag, shown, whole
 from limber.dynamics.cores import cores
-from limber.errors import ArgumentTypeError, warn
+from limber.errors import ArgumentTypeError, ArgumentValueError, warn
+from limber.integrators.methods import method_names
 from limber.interrupts import interrupts_wait
 from limber.io.document import Document
 from limber.io.files import file_path
+from limber.simulation.peers import PEERS
 from limber.simulation.progress import CaseProgress
 
 
@@ -113,6 +115,11 @@ def make_study(
                 )
         return load_study(subject, keep=keep, samples=samples, engine=engine)
     if integrator is not None:
+        known = ("auto", *method_names(), *PEERS)
+        if integrator not in known:
+            raise ArgumentValueError(
+                f"integrator={shown(integrator)} is unknown. {did_you_mean(str(integrator), known)}"
+            )
         options["method"] = integrator
     for key in ("progress", "save", "parameters"):
         if key in options:
