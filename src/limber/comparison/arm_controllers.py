@@ -115,7 +115,7 @@ def damped(arm: Arm, bandwidth: float = BEST, active: float = 0.3) -> Loop:
     found = springs(arm, bandwidth)
     return arm.loop(
         control.ActiveDamping(
-            **gains(arm, bandwidth), damping=active, modes=2, about=arm.end, reference=shaped(arm, found.rates),
+            **gains(arm, bandwidth), damping=active, modes=2, about=arm.end, system=arm.model, reference=shaped(arm, found.rates),
             observer=control.Kalman(arm.disturbance, initial=1e-3),
         )
     )  # fmt: skip
