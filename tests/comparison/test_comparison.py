@@ -140,9 +140,9 @@ def test_the_page_has_a_row_for_every_controller_and_a_small_picture(name):
     assert (PAGE.parent / "pictures" / f"compare_{name}.png").stat().st_size < 100_000
 
 
-# on the changed Canadarm its filter goes astray, and with it the programs that are to be solved
 # active damping has a linear filter, whose model is about joints that stick
 @pytest.mark.filterwarnings("ignore:Kalman. the friction:limber.errors.ModelWarning")
+# on the changed Canadarm the filter of NMPC goes astray, and with it the programs that are to be solved
 @pytest.mark.filterwarnings("ignore:NMPC. the quadratic program:limber.errors.ModelWarning")
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SHORT)
