@@ -164,5 +164,7 @@ def test_configurations_and_speeds_by_name():
         s.speeds({}, modes={"hub": 1})
     with pytest.raises(lb.LimberError, match=r"joints: body='wign'.*Did you mean 'wing'"):
         s.configuration({"wign": 0.5})
+    with pytest.raises(lb.LimberError, match=r"joints must map names to numbers.*got \[1\.0\]"):
+        s.speeds([1.0])
     with pytest.raises(lb.LimberError, match="coordinates of 'drive' must be finite"):
         s.configuration({"drive": float("nan")})

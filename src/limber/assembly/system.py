@@ -262,15 +262,7 @@ class System(Frozen):
         joints : {"elbow": 0.4}, by the names of bodies or joints; several numbers for a joint with several coordinates.
         modes : {"link": [0.01, 0.0]}, modal coordinates of bodies.
         """
-        q = self.neutral()
-        for name, value in joints.items():
-            self._place(
-                q, self.joint_layout(name, "joints: body").q_joint, name, value, "coordinate"
-            )
-        for name, value in (modes or {}).items():
-            self.number(name, "modes: body")
-            self._place(q, self.layout[name].q_modes, name, value, "mode")
-        return q
+        return self._fill(self.neutral(), "q", joints, modes)
 
     def speeds(
         self, joints: Mapping[str, ArrayLike], modes: Mapping[str, ArrayLike] | None = None
@@ -279,13 +271,22 @@ class System(Frozen):
 
         joints, modes : as for `configuration`, with as many numbers as the joint has speeds.
         """
-        v = np.zeros(self.nv)
+        return self._fill(np.zeros(self.nv), "v", joints, modes)
+
+    def _fill(self, x: Array, of: str, joints: Any, modes: Any) -> Array:
+        """Put the numbers of joints and modes into a vector; `of` is "q" or "v"."""
+        for what, given in (("joints", joints), ("modes", {} if modes is None else modes)):
+            if not isinstance(given, Mapping):
+                raise ArgumentTypeError(
+                    f'{what} must map names to numbers, as in {{"elbow": 0.4}}, got {shown(given)}.'
+                )
         for name, value in joints.items():
-            self._place(v, self.joint_layout(name, "joints: body").v_joint, name, value, "speed")
+            where = getattr(self.joint_layout(name, "joints: body"), f"{of}_joint")
+            self._place(x, where, name, value, "coordinate" if of == "q" else "speed")
         for name, value in (modes or {}).items():
             self.number(name, "modes: body")
-            self._place(v, self.layout[name].v_modes, name, value, "mode")
-        return v
+            self._place(x, getattr(self.layout[name], f"{of}_modes"), name, value, "mode")
+        return x
 
     def _place(self, x: Array, where: slice, name: str, value: ArrayLike, what: str) -> None:
         """Put the numbers of a body or a joint into a vector."""
