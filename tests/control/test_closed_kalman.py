@@ -5,6 +5,7 @@ import pytest
 
 import limber as lb
 from helpers.mechanisms import at_crank, carrying, five_bar, four_bar, geared
+from helpers.shaken import Shaken as OfDensity
 from limber.control import (
     LQR,
     ComputedTorque,
@@ -58,24 +59,8 @@ def test_the_filter_of_a_geared_joint_is_that_of_one_with_the_rotor_inertia(exte
         assert np.allclose(one, other, rtol=1e-5, atol=1e-7)
 
 
-class Shaken(LQR):
-    """LQG with random torques, held over a sample, that the filter is not told of."""
-
+class Shaken(OfDensity):
     density = 0.5
-
-    def start(self, t, measured):
-        super().start(t, measured)
-        self._rng = np.random.default_rng(11)
-        self._force = None
-
-    def command(self, t, measured):
-        if self._force is not None and measured.applied is not None:
-            measured.applied = measured.applied - self._force
-        tau = super().command(t, measured)
-        size = self.density / np.sqrt(self.sample_time)
-        self._force = np.zeros_like(tau)
-        self._force[self._out] = size * self._rng.standard_normal(len(self._out))
-        return tau + self._force
 
 
 def sensors(flexible):

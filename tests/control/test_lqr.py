@@ -5,6 +5,7 @@ import pytest
 import scipy.linalg
 
 import limber as lb
+from helpers.shaken import Shaken as OfDensity
 from limber.control import (
     LQR,
     Kalman,
@@ -128,25 +129,8 @@ def sensors():
     ]
 
 
-class Shaken(LQR):
-    """LQG with known random forces on the joints, held over a sample, that the filter is not told of."""
-
+class Shaken(OfDensity):
     density = 0.02
-
-    def start(self, t, measured):
-        super().start(t, measured)
-        self._rng = np.random.default_rng(11)
-        self._force = None
-
-    def command(self, t, measured):
-        if self._force is not None and measured.applied is not None:
-            measured.applied = measured.applied - self._force
-        tau = super().command(t, measured)
-        self._force = np.zeros_like(tau)
-        self._force[self._out] = (
-            self.density / np.sqrt(self.sample_time) * self._rng.standard_normal(2)
-        )
-        return tau + self._force
 
 
 @pytest.mark.parametrize("extended", [False, True])
