@@ -331,3 +331,14 @@ def test_spillover_tells_of_an_instability_that_comes_from_no_mode():
         found = spillover(plant, plant.modal(1), [[gain]], sample_time=0.05, delay=0.025)
         assert not found.unstable and len(found.others) == grows and found.stable == (not grows)
         assert ("UNSTABLE besides these modes" in str(found)) == bool(grows)
+
+
+def test_rounding_does_not_decide_which_of_two_poles_that_met_is_the_mode():
+    """The same loop in other states: a mode and the command under way meet, vibrate and part again."""
+    rng = np.random.default_rng(8)
+    for _ in range(20):
+        turn = np.linalg.qr(rng.normal(size=(2, 2)))[0]
+        A, B, C = turn @ np.diag([-20.0, -60.0]) @ turn.T, turn @ [[1.0], [1.0]], [[1.0, 1.0]]
+        plant = lb.control.LinearModel.of(A, B, C @ turn.T)
+        found = spillover(plant, plant.modal(1), [[100.0]], sample_time=0.05, delay=0.025)
+        assert not found.unstable and len(found.others) == 1

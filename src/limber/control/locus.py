@@ -1,4 +1,9 @@
-"""Root loci: the poles of a loop followed over its gain."""
+"""Root loci: the poles of a loop followed over its gain.
+
+Two poles that meet cannot be told apart afterwards: a real pair becomes a complex one, or the other way round, and
+either pole is as near to either of the new ones. There the poles that come first keep the new ones that are more
+stable, or have the greater imaginary part, so that no rounding error decides.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +18,16 @@ from limber.structures.threads import one_thread
 STEPS, LARGEST = 160, 100.0
 #: Between two steps, the factor at the stability limit is found by this many halvings.
 HALVED = 30
+#: Distances between poles that differ by less than this fraction are equal; what then counts more than an imaginary part
+#: is stability, by this factor.
+EQUAL, STABILITY = 1e-9, 1e3
 
 
 def followed(loop: Feedback, start: np.ndarray, factors: Array) -> np.ndarray:
     """Poles (len(factors), n), each matched to the nearest pole at the previous factor, from `start` at the first
     factor.
+
+    Where that is not unique, poles that come first in `start` are the more stable ones.
     """
     found = np.empty((len(factors), len(start)), dtype=complex)
     before = found[0] = np.asarray(start, dtype=complex)
@@ -25,7 +35,10 @@ def followed(loop: Feedback, start: np.ndarray, factors: Array) -> np.ndarray:
         every = [loop.poles(factor) for factor in factors[1:]]
     for i, poles in enumerate(every, start=1):
         expected = before if i == 1 else 2.0 * before - found[i - 2]
-        rows, columns = linear_sum_assignment(np.abs(expected[:, None] - poles))
+        size = np.abs(poles) if loop.dt else poles.real
+        rank = STABILITY * size - poles.imag
+        equal = EQUAL / STABILITY * np.outer(np.arange(len(poles))[::-1], rank)
+        rows, columns = linear_sum_assignment(np.abs(expected[:, None] - poles) + equal)
         now = np.empty_like(before)
         now[rows] = poles[columns]
         found[i] = before = now

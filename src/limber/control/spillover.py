@@ -171,7 +171,8 @@ def spillover(
     owner = np.repeat(np.arange(len(modes)), [len(_poles(mode)) for mode in modes])
     start = loop.poles(0.0)
     first = np.exp(values * loop.dt) if loop.dt else values
-    _, at = linear_sum_assignment(np.abs(first[:, None] - start))
+    _, near = linear_sum_assignment(np.abs(first[:, None] - start))
+    start = np.append(start[near], np.delete(start, near))  # those of modes come first
     rising, beyond = gains_to_one(), gains_beyond()
     paths = followed(loop, start, rising)
     further = followed(loop, paths[-1], beyond)
@@ -179,23 +180,23 @@ def spillover(
     found = []
     for i, mode in enumerate(modes):
         own = np.flatnonzero(owner == i)
-        ends = paths[-1, at[own]]
+        ends = paths[-1, own]
         sizes = np.abs(ends) - 1.0 if loop.dt else ends.real
         stable = bool((sizes < 0.0).all())
         gains, courses = (beyond, further) if stable else (rising, paths)
-        gain = min(critical(loop, gains, courses[:, j]) for j in at[own])
+        gain = min(critical(loop, gains, courses[:, j]) for j in own)
         worst = own[int(sizes.argmax())]
         found.append(
             ModeChange(
                 mode,
-                _moved(mode, values[worst], paths[:, at[worst]], loop.dt),
+                _moved(mode, values[worst], paths[:, worst], loop.dt),
                 i not in known,
                 stable,
                 gain,
                 phases[i],
             )
         )
-    rest = np.delete(paths[-1], at)
+    rest = paths[-1, len(values) :]
     others = rest[(np.abs(rest) if loop.dt else 1.0 + rest.real) >= 1.0]
     return Spillover(tuple(found), design.stable, loop.stable, loop.poles(), loop, others)
 
