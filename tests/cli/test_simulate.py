@@ -49,7 +49,9 @@ def test_free_floating_tree_keeps_momentum_and_energy():
 
 
 def test_energy_drift_of_a_run_at_rest_has_no_relative_size(tmp_path):
-    """Nothing turns energy over there: the change is rounding, and so is the kinetic energy."""
+    """Nothing turns energy over there: the change is rounding, or noise of the size of the tolerance, and so is the
+    kinetic energy.
+    """
     a = lb.Assembly("shelf", gravity=(0, 0, -9.81))
     a.attach("shelf", lb.beam(2.0, 3.0, EI=3e3, modes=3), lb.Fixed())
     weight = lb.RigidBody(1.0, com=(0.1, 0, 0), inertia=0.1 * np.eye(3))
@@ -57,8 +59,9 @@ def test_energy_drift_of_a_run_at_rest_has_no_relative_size(tmp_path):
     lb.save(a, tmp_path / "shelf.yaml")
     file = tmp_path / "rest.yaml"
     file.write_text("limber: 1\nmodel: shelf.yaml\ninitial: equilibrium\nduration: 1\n")
-    found = limber_json("simulate", file)["energy"]
-    assert found["relative_error"] is None and found["error"] < 1e-11
+    for method, most in (("sdirk4", 1e-13), ("dop853", 1e-8)):
+        found = limber_json("simulate", file, "--method", method)["energy"]
+        assert found["relative_error"] is None and found["error"] < most
     assert "at most, of a system at rest" in limber("simulate", file).stdout
     moving = limber_json("simulate", tmp_path / "shelf.yaml", "--duration", 1)["energy"]
     assert 0.0 < moving["relative_error"] < 1e-4

@@ -18,8 +18,10 @@ from limber.joints import Free
 from limber.simulation import Result
 from limber.simulation.topology import TopologyChange
 
-#: A system whose energies change by less than this fraction of them is at rest: the changes are rounding errors.
-REST = 1e-13
+#: A system is at rest if its energies change by less than the first fraction of them, which is rounding, or by less than
+#: the second one if at least a tenth of the change is an error: explicit methods take steps at the limit of their
+#: stability there, and vibrate at the size of the tolerance.
+REST, NOISE, ERROR = 1e-13, 1e-9, 0.1
 
 UNITS = {ANGLE: "rad", DISPLACEMENT: "m"}  # a quaternion has none
 
@@ -133,7 +135,9 @@ def _energy(result: Result) -> dict[str, Any]:
         found |= {name: x[-1] for name, x in parts.items()}
         error = float(np.abs(audit.residual).max())
         turnover = max(turnover, *(float(np.abs(x).max()) for x in parts.values()))
-    moved = turnover > REST * _size_of_energy(result)
+    size = _size_of_energy(result)
+    noise = turnover < NOISE * size and error > ERROR * turnover
+    moved = turnover > REST * size and not noise
     return found | {"error": error, "relative_error": error / turnover if moved else None}
 
 
