@@ -2,7 +2,8 @@
  *
  * It stands for any simulator or machine that speaks wire.h. Samples are q, v and the command in effect, as those of a loop
  * without sensors and actuators are. The command that answers a sample takes effect at the next one; without an answer the
- * last command is held, and after HOLD samples without one the torques are zero.
+ * last command is held, and after HOLD samples without one the torques are zero. At the end the plant says goodbye until the
+ * controller does, for GOODBYES times 10 ms at most.
  *
  *   lb.compile(system, "step", target="c-package", path="arm", name="arm")         writes arm_step.c and arm_step.h
  *   cc -O2 -Iarm -I$(python -c "import limber.control.realtime as r; print(r.INCLUDE)") \
@@ -21,7 +22,7 @@
 #include "arm_step.h"
 #include "wire.h"
 
-enum { NQ = ARM_STEP_Q_SIZE, NV = ARM_STEP_V_SIZE, SAMPLE = NQ + 2 * NV, HOLD = 10, LEAD_IN = 100 };
+enum { NQ = ARM_STEP_Q_SIZE, NV = ARM_STEP_V_SIZE, SAMPLE = NQ + 2 * NV, HOLD = 10, LEAD_IN = 100, GOODBYES = 500 };
 
 typedef struct {
     limber_header h;
@@ -123,7 +124,14 @@ int main(int argc, char **argv)
         }
     }
     packet bye = {.h = {.kind = LIMBER_BYE, .session = session}};
-    sendto(s, &bye, limber_seal(&bye), 0, (struct sockaddr *)&peer, sizeof peer);
+    const size_t length = limber_seal(&bye);
+    for (int i = 0, heard = 0; i < GOODBYES && !heard; i++) { /* a packet may be lost */
+        sendto(s, &bye, length, 0, (struct sockaddr *)&peer, sizeof peer);
+        wait_until(now() + 10000000);
+        ssize_t n;
+        while ((n = recv(s, &p, sizeof p, MSG_DONTWAIT)) > 0)
+            heard |= limber_sound(&p, (size_t)n) && p.h.session == session && p.h.kind == LIMBER_BYE;
+    }
     close(s);
     for (int i = 0; i < NQ; i++)
         printf("%.17g ", q[i]);

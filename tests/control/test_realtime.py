@@ -297,6 +297,29 @@ def test_the_plant_stops_at_once_when_the_controller_says_bye():
             p.sample()
 
 
+def test_the_plant_says_bye_until_the_controller_does(monkeypatch):
+    """The controller gets only the last one of five; one that is gone, or was never there, is not waited for."""
+    p = Plant()
+    p.sample()
+    p.sample(1.0)
+    session, left = p.link.sent[-1].session, iter(range(4))
+
+    def wait(seconds):
+        if next(left, None) is None:
+            p.link.coming.append(bytes(wire.Outgoing(wire.BYE, 0).seal(session, 0)))
+
+    monkeypatch.setattr(p.link, "wait", wait)
+    p.remote.bye(False)
+    byes = [x for x in p.link.sent if x.kind == wire.BYE]
+    assert len(byes) == 5 and all(x.state == wire.DONE for x in byes)
+    p.remote.bye(False)
+    assert len(p.link.sent) == 8
+    never = Plant()
+    never.sample()
+    never.remote.bye(True)
+    assert [x.kind for x in never.link.sent] == [wire.SAMPLE, wire.BYE]
+
+
 def test_sides_that_do_not_fit_together_say_so():
     p = Plant()
     hello = wire.Outgoing(wire.HELLO, 3)

@@ -8,6 +8,7 @@ sensor readings, and continues. A command therefore takes effect at the sample a
     no answer to the last sample, or one that is nan      the last command is held                                 hold
     that lasts longer than `hold`, or BYE                 safe stop: `safe`, or zero, for good                      stop
     that lasts longer than `give_up`                      the run ends
+    the run is over                                       it says BYE until the controller does, for `give_up`
     the plant itself is late                              samples follow at once until it has caught up
 """
 
@@ -44,6 +45,8 @@ TIMES: tuple[Part, ...] = (
     ("response", ["response"], "s"),  # from the sending of the last sample to that of its command; nan without one in time
     ("state", ["state"], ""),
 )  # fmt: skip
+#: How often a plant says BYE, s.
+AGAIN = 0.01
 
 
 @dataclass(frozen=True)
@@ -94,6 +97,7 @@ class Remote(Guard):
         self._session = secrets.randbits(32) or 1
         self.log: LogWriter | None = None
         self.state = WAIT
+        self._answered = -1  # the last sample that a command has answered
         self.ended = ""  # why the other side is not there any more
 
     def prepare(self, loop: Loop) -> None:
@@ -140,7 +144,7 @@ class Remote(Guard):
         self.state, self._last = WAIT, None
         self._sequence, self._fresh = 0, -1
         self._sound_at = t
-        self._answered = -1  # the last sample that a command has answered
+        self._answered = -1
         self._commanded = False  # whether that was a command at all
         self._sent = 0
         self._period = round(1e9 * self.sample_time)
@@ -280,6 +284,7 @@ class Remote(Guard):
         return np.zeros(self._layout.command) if self._safe is None else self._safe
 
     def _give_up(self, why: str) -> None:
+        self.ended = why
         raise SimulationError(
             f"the controller is gone: {why}. The plant has stopped ({self._watch.give_up:g} s without a command)."
         )
@@ -289,9 +294,16 @@ class Remote(Guard):
         return {"guard": self.state}
 
     def bye(self, failed: bool) -> None:
-        """Tell the controller that the run is over."""
+        """Tell the controller that the run is over, until it says so too: packets may be lost."""
         state = wire.FAILED if failed else wire.DONE
-        self._link.send(wire.Outgoing(wire.BYE, 0).seal(self._session, 0, state=state))
+        packet = wire.Outgoing(wire.BYE, 0).seal(self._session, 0, state=state)
+        self._link.send(packet)
+        end = time.monotonic() + self._watch.give_up
+        while self._answered >= 0 and not self.ended and time.monotonic() < end:
+            self._link.wait(AGAIN)
+            self._take_commands()
+            if not self.ended:
+                self._link.send(packet)
 
     def __repr__(self) -> str:
         return f"Remote({self.sample_time:g} s)"

@@ -22,7 +22,8 @@ packets go over UDP, one to a datagram, and through shared memory.  `wire.h` bes
 A run proceeds as follows. The controller sends HELLO, with session 0, repeatedly until the plant answers with its own
 HELLO, which has the session.  The plant then sends one SAMPLE every sample time, and the controller answers each with a
 COMMAND.  Samples of the lead-in have the initial state, so that both sides can warm up; their commands have no effect.
-Either side says BYE when it ends.
+Either side says BYE when it ends.  Packets may be lost, so a plant should say it again until the controller says it too,
+for some time.
 """
 
 from __future__ import annotations
