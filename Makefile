@@ -6,7 +6,7 @@ BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest -n logical --maxprocesses 4 --dist worksteal
 SOURCES := pyproject.toml README.md $(shell find src examples -type f ! -name '*.pyc')
 
-.PHONY: demo compare test test-all lint bench docs dist browser clean
+.PHONY: demo compare test test-all lint bench docs dist browser calculix clean
 
 demo: .venv/package.stamp
 	$(BIN)/limber demo
@@ -19,8 +19,8 @@ test: .venv/package.stamp .venv/test.stamp browser
 	$(BIN)/python tests/compile_kernels.py
 	$(PYTEST)
 
-# the same, the long sweeps of random systems, and more examples of the others
-test-all: .venv/package.stamp .venv/test.stamp browser
+# the same, the long sweeps of random systems, more examples of the others, and what needs JAX, PyTorch, Dask or other programs
+test-all: .venv/package.stamp .venv/test-all.stamp browser calculix
 	$(BIN)/python tests/compile_kernels.py
 	LIMBER_EXAMPLES=25 $(PYTEST) -m 'slow or not slow'
 
@@ -47,7 +47,11 @@ dist: .venv/dist.stamp
 
 # for the tests of reports, which are skipped without
 browser:
-	@sh tests/viewer/install-browser.sh
+	@sh tests/install-program.sh "chromium fonts-dejavu-core" chromium chromium-browser google-chrome google-chrome-stable
+
+# for the tests of its files, likewise
+calculix:
+	@sh tests/install-program.sh "calculix-ccx calculix-ccx-test" ccx
 
 clean:
 	rm -rf .venv build dist out
@@ -61,6 +65,12 @@ clean:
 
 .venv/test.stamp: .venv/bin/python pyproject.toml
 	$(BIN)/python -m pip install --quiet '.[test]'
+	touch $@
+
+# the robots need their files alone, not the programs that their package asks for
+.venv/test-all.stamp: .venv/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet '.[test-all]'
+	$(BIN)/python -m pip install --quiet --no-deps example-robot-data==6.0.0
 	touch $@
 
 .venv/docs.stamp: .venv/bin/python pyproject.toml

@@ -1,6 +1,6 @@
 """The robots of the package example-robot-data: all that Pinocchio loads are loaded, and are the same there.
 
-The package is large and in no extra: `pip install --no-deps example-robot-data==6.0.0`.
+The package is large and in no extra: `make test-all` installs it.
 """
 
 import sys
