@@ -96,8 +96,9 @@ PROJECTED, TOWARD = 10, 10.0
 NEAR, SINGULAR, AVOIDED, SHORTER = 1e3, 1e7, 4, 0.8
 #: The error of a step with a stage next to a singular position is estimated badly, and must be this small.
 SURE = 0.1
-#: The rounding in the violations of rows, relative to their size, with what the elimination of rows adds to it; and the largest error of speeds for which it is held responsible, as a
-#: part of them; the second is for steps that start next to a singular position, where the rate at the start is uncertain.
+#: The rounding in the violations of rows, relative to their size, with what the elimination of rows adds to it; and the
+#: largest error of speeds for which it is held responsible, as a part of them, anywhere and in steps that start next to a
+#: singular position, where the rate at the start is uncertain.
 ROUNDING, MOST_ROUNDING, MOST_ROUNDING_NEAR = 1e-15, 1e-9, 1e-7
 
 

@@ -1,8 +1,8 @@
 """Forward dynamics of ruthlessly linearized systems: D_f is inverted once, before run time.
 
 The geometry and M_m of a ruthless body are constants, so its modes can be eliminated beforehand.
-With Gamma the stacked articulated inertias of the children at their nodes, zeta the node maps, Lambda = M_ff^{-1}, Y = Lambda zeta^T, Omega = zeta Y (Jain & Rodriguez, Eqs. (77), (78))
-and phi the lever arms from the body frame to the nodes,
+With Gamma the stacked articulated inertias of the children at their nodes, zeta the node maps, Lambda = M_ff^{-1},
+Y = Lambda zeta^T, Omega = zeta Y (Jain & Rodriguez, Eqs. (77), (78)) and phi the lever arms from the body frame to the nodes,
 
     W    = (Gamma^{-1} + Omega)^{-1}                      N = phi - M_rf Y
     P_R  = M_rr - M_rf Lambda M_fr + N W N^T

@@ -74,7 +74,8 @@ def simulate(
     torque : None; a constant (nv,), or (r,) of the joints alone; a `Table`; a function (t, q, v) -> tau; a
         compiled function with an `address`, void f(double t, const double *q, const double *v, double *tau),
         such as `numba.cfunc` makes; a callable object with a `sample_time`, called at its times and held between; or a
-        controller, alone or in a `lb.control.Loop` with sensors and actuators.  A function may have `breaks`, an array of the times at which it jumps or bends: steps end there.
+        controller, alone or in a `lb.control.Loop` with sensors and actuators.  A function may have `breaks`, an array
+        of the times at which it jumps or bends: steps end there.
     external : {("body", node): wrench}, forces on nodes from outside: [moment, force] in world axes, constant (6,),
         a `Table` of 6 columns, a function (t, q, v) -> (6,), or a compiled one, as for torque.
     motion : {"body": trajectory}, the joints of these bodies move as prescribed, whatever acts on them; all others as their

@@ -297,8 +297,9 @@ class AttitudeController(Controller):
         """Return the controller at rest as a discrete linear model, from small rotations and rates of the hub to its
         commands.
 
-        The inputs are "rotation <hub> x" to "angular_velocity <hub> z", in hub axes as those of `attitude_model`. The outputs are the torques of the wheels, or of the hub. Thrusters and moment gyros have no linear
-        model. With sensors in the loop, the observer is included.
+        The inputs are "rotation <hub> x" to "angular_velocity <hub> z", in hub axes as those of `attitude_model`. The
+        outputs are the torques of the wheels, or of the hub. Thrusters and moment gyros have no linear model. With
+        sensors in the loop, the observer is included.
         """
         law = self._law()
         if self._observer is None:
