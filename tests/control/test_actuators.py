@@ -261,6 +261,15 @@ def test_pulses_shorter_than_the_minimum_are_saved_up():
     assert (np.abs(r.tau[:, 2]) > 0).mean() == pytest.approx(0.25, abs=0.021)
 
 
+@pytest.mark.parametrize("options", [{}, {"minimum_pulse": 0.03}, {"resolution": 0.02}])
+def test_a_thruster_does_not_fire_later_what_it_could_not_give_at_once(options):
+    def command(t):
+        return 50.0 if t < 0.45 else 0.0
+
+    r = run(craft(), [thruster(**options)], command, 1.0, sample_time=0.1)
+    assert r.v[-1, 2] == pytest.approx(-2.0 * 0.5 / 10.0, rel=1e-8)  # five periods at full force
+
+
 def test_a_thruster_whose_period_is_not_the_sample_time_is_refused():
     """Its impulse would be another one than its commands ask for."""
     with pytest.raises(lb.LimberError, match=r"2 times what is asked for\. Give period=0\.05"):

@@ -300,6 +300,19 @@ def test_round_trip_through_python_control(model):
     assert model.sampled(0.01).to_control().dt == 0.01
 
 
+def test_a_controller_of_python_control_closes_a_loop_once_it_is_converted(model):
+    control = pytest.importorskip("control")
+    plant = model.select(outputs=["coordinate hub", "speed hub"])
+    gains = control.ss([], [], [], [[-8.0, -6.0]], 0.02)
+    with pytest.raises(ArgumentTypeError, match=r"StateSpace of python-control: .*from_control"):
+        lb.control.margins(plant, gains)
+    found = lb.control.margins(plant, lb.control.from_control(gains), sample_time=0.02)
+    assert found.disk == lb.control.margins(plant, [[8.0, 6.0]], sample_time=0.02).disk
+    for other in (control.tf([1.0], [1.0, 1.0]), np.eye(2)):
+        with pytest.raises(ArgumentTypeError, match=r"must be a control\.StateSpace"):
+            lb.control.from_control(other)
+
+
 def test_without_python_control_the_extra_is_named(model, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "control", None)
     with pytest.raises(MissingExtraError, match=r"limber-dynamics\[control\]"):

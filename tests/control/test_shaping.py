@@ -112,6 +112,15 @@ def two_links():
     return a.build()
 
 
+def test_a_reference_that_moves_other_joints_than_bodies_names_is_refused():
+    s, one = two_links(), lb.trajectories.Quintic(0.0, 1.0, 1.0)
+    with pytest.raises(
+        lb.LimberError, match=r"gives 1 coordinates, .* of 'upper', 'fore' have 2\. Give bodies"
+    ):
+        lb.control.frequencies_along(s, one, [0.0, 1.0])
+    assert lb.control.frequencies_along(s, one, [0.0, 1.0], bodies="fore").shape == (2, 1)
+
+
 def test_frequencies_that_follow_the_configuration_leave_less_than_one_frequency():
     """A quick turn, a slow bend of the elbow, and a quick turn of the folded arm."""
     s, quintic = two_links(), lb.trajectories.Quintic

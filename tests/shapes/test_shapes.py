@@ -61,6 +61,15 @@ def test_a_cylinder_between_two_points_has_its_ends_there():
     assert points[:, 1].max() == pytest.approx(3.0)
 
 
+@pytest.mark.parametrize("kind", [Cylinder, Capsule])
+def test_long_cylinders_have_rings_along_their_length_so_that_they_can_bend(kind):
+    points, triangles = kind(0.04, 1.2).triangles()
+    height = points[triangles][:, :, 2]
+    assert np.ptp(height, axis=1).max() == pytest.approx(1.2 / 8)
+    points, triangles = kind(0.04, 0.06).triangles()
+    assert np.ptp(points[triangles][:, :, 2], axis=1).max() == pytest.approx(0.06)
+
+
 @pytest.mark.parametrize("write", [write_stl, write_text_stl])
 def test_stl_files_are_read_and_their_points_joined(write, tmp_path):
     mesh = Mesh(write(tmp_path / "t.stl"), scale=2.0, at=(0, 0, 1))

@@ -112,6 +112,28 @@ def test_diverging_simulation_says_where():
         lb.simulate(s, 10.0, q0=[1.0], torque=cubed, method="rk4", step=0.05)
 
 
+def test_a_run_that_reaches_a_singular_inertia_names_the_freedom_without_mass():
+    """A load on a rope of zero length: the angle of the rope moves no mass."""
+    a = lb.Assembly("crane", gravity=(0, 0, -9.81))
+    a.attach("rope", lb.RigidBody(0.0), lb.Revolute("y"))
+    a.attach("load", lb.RigidBody(2.0), lb.Prismatic("-z"), to="rope")
+    s = a.build()
+    with pytest.raises(lb.SimulationError, match=r"singular.* of body 'rope' moves no mass"):
+        lb.simulate(s, 1.0, motion={"load": lb.trajectories.Hold(0.0)})
+
+
+@pytest.mark.parametrize("armature", [0.0, 1e-4])
+def test_a_run_that_a_sampled_torque_makes_diverge_says_what_to_try(armature):
+    a = lb.Assembly("arm")
+    link = lb.beam(0.6, 4.0, EI=9e3, modes={"y": 2})
+    a.attach("upper", link, lb.Revolute("z", armature=armature))
+    a.attach("fore", link, lb.Revolute("z", armature=armature), "upper", "tip")
+    pd = lb.control.PD(5e3, 5e2, sample_time=5e-4, reference=0.01)
+    found = "joints of 'upper', 'fore' have none" if armature == 0.0 else r"or the sample time\.$"
+    with pytest.warns(lb.TheoryWarning), pytest.raises(lb.SimulationError, match=found):
+        lb.simulate(a.build(), 1.0, torque=pd)
+
+
 def test_interrupted_run_keeps_its_result():
     a = lb.Assembly("b")
     a.attach("b", lb.RigidBody(1.0), lb.Prismatic([0, 0, 1]))

@@ -38,6 +38,10 @@ def test_frequencies_with_the_root_held_and_damping_are_those_given():
     assert array_of().nodes.names == ("root",) and array_of().mass == MASS
 
 
+def test_the_report_says_that_the_body_was_made_from_participation_factors():
+    assert "made from nodes or from participation factors" in str(array_of().report())
+
+
 def test_free_frequencies_equal_those_of_the_hybrid_mass_matrix():
     """Lever arms, signs and the inertia of the hub: compared with matrices made by hand, translations first."""
     at = np.array([0.2, 1.2, -0.3])

@@ -186,6 +186,11 @@ def _controller(controller: Any, plant: LinearModel) -> LinearModel:
                 f"the controller has an observer and takes the readings {', '.join(controller.inputs)}; the outputs of the plant are "
                 f"{', '.join(plant.outputs)}. Give the plant as kalman.seen(plant), where kalman is the observer."
             )
+    if hasattr(controller, "input_labels") and hasattr(controller, "dt"):
+        raise ArgumentTypeError(
+            f"controller is a {type(controller).__name__} of python-control: give lb.control.from_control(control.ss(...)) of it. "
+            "Its sign is included, u = K(s) y, so negative feedback has negative gains."
+        )
     if not isinstance(controller, LinearModel):
         gains = array(
             "controller", controller, (m, p),

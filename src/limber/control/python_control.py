@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from limber.errors import ArgumentValueError, MissingExtraError
+from limber.checks import shown
+from limber.errors import ArgumentTypeError, ArgumentValueError, MissingExtraError
 
 if TYPE_CHECKING:
     from limber.control.linear_model import LinearModel
@@ -36,6 +37,10 @@ def from_control(system: Any) -> LinearModel:
     """Convert a `control.StateSpace` to a LinearModel."""
     from limber.control.linear_model import LinearModel  # noqa: PLC0415
 
+    if not all(hasattr(system, name) for name in ("A", "B", "C", "D", "dt", "input_labels")):
+        raise ArgumentTypeError(
+            f"system must be a control.StateSpace of python-control, got {shown(system)}. control.ss converts its transfer functions."
+        )
     if system.dt is True:
         raise ArgumentValueError(
             f"{system.name!r} is sampled, but its sample time is not known: give it one, as dt of control.ss."

@@ -31,7 +31,7 @@ from numpy.typing import ArrayLike
 from scipy.interpolate import CubicSpline
 
 from limber.assembly.system import System
-from limber.checks import Array, array, number, numbers, shown
+from limber.checks import Array, array, listed, number, numbers, shown
 from limber.control.joints import bodies_of, joint_places
 from limber.dynamics.modes import modes
 from limber.errors import ArgumentTypeError, ArgumentValueError
@@ -206,7 +206,13 @@ def frequencies_along(
     q = system.neutral()
     found = []
     for t in array("times", times, ("n",)):
-        q[places.q] = np.ravel(reference(float(t))[0])
+        position = np.ravel(reference(float(t))[0])
+        if position.shape != q[places.q].shape:
+            raise ArgumentValueError(
+                f"reference gives {position.size} coordinates, and the joints of {listed(names)} have {q[places.q].size}. Give "
+                "bodies=[...], those whose joints the reference moves."
+            )
+        q[places.q] = position
         omega = modes(system, q, locked=names if locked is None else locked).omega
         omega = omega[omega > 0.0]
         if len(omega) < count:

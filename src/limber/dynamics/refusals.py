@@ -77,34 +77,41 @@ def refuse(
         )
     q = inputs["q"][state]
     largest = int(np.abs(q).argmax()) if q.size else 0
-    verdict = judge(system, q, driven)
     if q.size and abs(q[largest]) > HUGE:
         why = (
             f"q[{largest}] = {q[largest]:.3g}, {system.describe_q(largest)}, is so large that the equations overflow. "
             "Look for huge coordinates."
         )
-    elif verdict.sound:
-        why = "the state is so large that the equations overflow. Look for huge speeds or forces."
-    elif (bent := _truncated_outboard(system, verdict.body)) is not None:
+    else:
+        why = why_singular(system, q, driven) or (
+            "the state is so large that the equations overflow. Look for huge speeds or forces."
+        )
+    raise DynamicsError(f"the dynamics of {system.name!r} has no finite result{which}: {why}")
+
+
+def why_singular(system: System, q: Array, driven: tuple[int, ...] = ()) -> str:
+    """Why the articulated inertia is singular at a configuration, and what to look for; empty if it is not."""
+    verdict = judge(system, q, driven)
+    if verdict.sound:
+        return ""
+    if (bent := _truncated_outboard(system, verdict.body)) is not None:
         whose = (
             "Its geometric stiffening"
             if bent == verdict.body
             else f"The geometric stiffening of {bent!r}"
         )
-        why = (
+        return (
             f"the mass matrix is not positive definite at this configuration, because of {verdict.freedom} of "
             f"body {verdict.body!r}. {whose} is truncated, since it is derived from unit loads alone, and this "
             "form fails at deflections of a few per cent of the length. Use fewer modes, divide the body into "
             "several, or omit the stiffening."
         )
-    else:
-        why = (
-            f"the articulated inertia is singular at this configuration, where {verdict.freedom} of body "
-            f"{verdict.body!r} moves no mass, alone or together with degrees of freedom outboard of it. Look for "
-            "a body without mass or inertia at the end of a stretched-out chain, for a compound joint whose axes "
-            "are aligned, and for deformations of a radian or more."
-        )
-    raise DynamicsError(f"the dynamics of {system.name!r} has no finite result{which}: {why}")
+    return (
+        f"the articulated inertia is singular at this configuration, where {verdict.freedom} of body "
+        f"{verdict.body!r} moves no mass, alone or together with degrees of freedom outboard of it. Look for "
+        "a body without mass or inertia at the end of a stretched-out chain, for a compound joint whose axes "
+        "are aligned, and for deformations of a radian or more."
+    )
 
 
 def _truncated_outboard(system: System, body: str) -> str | None:

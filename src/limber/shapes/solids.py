@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -14,6 +15,9 @@ from limber.shapes.shape import Shape, Triangles, between
 
 #: Sides of a circle, and rings of half a sphere.
 SIDES, RINGS = 28, 7
+#: Cylinders are divided along their length into parts of at most so many radii, but into no more than so many parts, so
+#: that long ones can bend.
+EVERY, PARTS = 2.0, 8
 
 
 def lengths(name: str, value: ArrayLike) -> Array:
@@ -97,6 +101,11 @@ class _Round(Shape):
         length, at, rotation = between(start, end)
         return cls(radius, length, at=at, rotation=rotation, **more)
 
+    def _heights(self) -> Array:
+        """The rings of the cylinder along z."""
+        parts = min(math.ceil(self.length / (EVERY * self.radius)), PARTS)
+        return np.linspace(-0.5 * self.length, 0.5 * self.length, parts + 1)
+
 
 @dataclass(frozen=True, eq=False)
 class Cylinder(_Round):
@@ -109,8 +118,7 @@ class Cylinder(_Round):
 
     def triangles(self) -> Triangles:
         """Return the lateral surface and the two ends."""
-        half = 0.5 * self.length
-        points, faces = turned([(self.radius, -half), (self.radius, half)])
+        points, faces = turned([(self.radius, z) for z in self._heights()])
         return self.placed(points), faces
 
 
@@ -129,8 +137,9 @@ class Capsule(_Round):
         r, z = self.radius * np.sin(angles), self.radius * np.cos(angles)
         half = 0.5 * self.length
         low = [(a, -half - b) for a, b in zip(r, z)]
+        middle = [(self.radius, height) for height in self._heights()[1:-1]]
         high = [(a, half + b) for a, b in zip(r[::-1], z[::-1])]
-        points, faces = turned([*low, *high], (-half - self.radius, half + self.radius))
+        points, faces = turned([*low, *middle, *high], (-half - self.radius, half + self.radius))
         return self.placed(points), faces
 
 

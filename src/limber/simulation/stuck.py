@@ -10,11 +10,13 @@ from limber.checks import listed
 from limber.dynamics.closing import nearly_met, searched
 from limber.dynamics.evaluate import evaluated
 from limber.dynamics.following import driven_speeds
+from limber.dynamics.refusals import HUGE, why_singular
 from limber.dynamics.rows import worst
 from limber.integrators import context as R
 from limber.integrators.method_record import Method
 
 if TYPE_CHECKING:
+    from limber.assembly.system import System
     from limber.simulation.run import Run
 
 #: Where a run with driven joints is stuck, the closures are looked at so far ahead, as parts of the time that is left.
@@ -29,6 +31,12 @@ def why_stuck(run: Run, method: Method) -> str:
     gap, row = run.engine.shared[[R.GAP, R.GAP_ROW]]
     if gap > 0.0:
         return _open(run, method, float(gap), int(row))
+    q = run.state[: s.nq]
+    if np.all(np.abs(q) < HUGE) and (singular := why_singular(s, q, run.forces.numbers)):
+        return (
+            f"the simulation of {s.name!r} got stuck at t = {run.t:.6g} s: {singular} The result so far is in "
+            "error.result."
+        )
     return _no_longer_moving(run, method)
 
 
@@ -85,6 +93,8 @@ def _no_longer_moving(run: Run, method: Method) -> str:
             "The motion diverges, or the torque jumps without end: look at the result so far "
             "(error.result), at torques and at deformations beyond small; loosen rtol if the model is right."
         )
+        if run.forces.torque.session is not None:
+            advice += _of_sampled_controllers(s)
         if method.implicit and _next_to_singular(run):
             advice = (
                 "The closures are next to a singular position, where rounding errors grow: implicit methods do not pass it "
@@ -97,6 +107,19 @@ def _no_longer_moving(run: Run, method: Method) -> str:
         f"the simulation of {s.name!r} got stuck at t = {run.t:.6g} s: {what}; the largest part of the state is "
         f"{part}, which is {y[i]:.3g}. {advice}"
     )
+
+
+def _of_sampled_controllers(s: System) -> str:
+    """What to try if a sampled torque acts on a system whose motion diverges."""
+    advice = " The torque is sampled, and a sampled loop with too much gain is unstable: lower the gains or the sample time"
+    modal = any(body.modes for body in s.bodies.values())
+    light = [b for b, j in s.joints.items() if j.dofs and not np.all(j.physics.armature)]
+    if modal and light:
+        return (
+            f"{advice}, or give joints the armature of their motors. The joints of {listed(light)} have none, so that "
+            "the light roots of flexible bodies move with little torque."
+        )
+    return f"{advice}."
 
 
 def _next_to_singular(run: Run) -> bool:

@@ -255,7 +255,7 @@ def _comparison(
             what = (
                 "a beam is compared with beam theory, with its own modes, loads and tip"
                 if body.recipe is not None
-                else "this body keeps no structure, as bodies from files and from nodes do"
+                else "this body keeps no structure, as bodies from files, from nodes and from participation factors do"
             )
             raise ArgumentValueError(
                 f"{argument} is for bodies that `reduce` of a structure gave: {what}. Leave {argument} out."
@@ -332,9 +332,9 @@ def _notes(r: BodyReport) -> list[str]:
     c = r.comparison
     if c is None:
         notes.append(
-            "This body keeps no structure to be compared with: it was made from nodes, or read from a file. Its frequencies "
-            "against those of a full model, modal assurance and static errors are not known. Report on the body that "
-            "Structure.reduce gives."
+            "This body keeps no structure to be compared with: it was made from nodes or from participation factors, or read "
+            "from a file. Its frequencies against those of a full model, modal assurance and static errors are not known. If "
+            "it was reduced from a structure, report on the body that Structure.reduce gave."
         )
     if not r.effective_mass.max() > 1e-12 * r.mass:
         notes.append(

@@ -26,7 +26,7 @@ class Thruster(Actuator):
 
     The thruster fires at the beginning of the period, for the fraction command / force of it. A pulse shorter than
     `minimum_pulse` is not fired but added to the next command, and so is the error from rounding to `resolution`.
-    Negative commands count as zero.
+    Negative commands count as zero, and those above `force` as `force`.
 
     Parameters
     ----------
@@ -143,13 +143,13 @@ class ThrusterDrive(Drive):
         """Fire for the time that the command requires."""
         thruster = self._thruster
         wanted = max(command[0], 0.0) / thruster.force * thruster.period + self._kept
-        time = min(wanted, thruster.period)
+        time = wanted = min(wanted, thruster.period)  # what it cannot give is not owed
         if thruster.resolution > 0.0:
             time = thruster.resolution * math.floor(time / thruster.resolution + 0.5)
             time = min(time, thruster.period)
         if time < thruster.minimum_pulse:
             time = 0.0
-        self._kept = min(max(wanted - time, -thruster.period), thruster.period)
+        self._kept = wanted - time
         self._until = t + time
         self.advance(t)
         first, last = self.origin + t, self.origin + t + time
