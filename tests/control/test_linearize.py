@@ -6,8 +6,9 @@ import pytest
 import limber as lb
 from constraints.random_closed import random_closed
 from helpers.compare import assert_close
-from helpers.random_systems import random_assembly, random_state
+from helpers.random_systems import random_assembly, random_flexible_body, random_state
 from limber.control.kernel_slopes import along_tangent, slopes_of
+from limber.dynamics.carried import to_body_frame
 from limber.dynamics.evaluate import evaluated
 from limber.dynamics.stiffness import WEIGHTS
 
@@ -203,9 +204,8 @@ def test_closed_systems_against_differences_along_the_closures(seed, redundant, 
         )
         wrench = evaluated(s, "carried_wrenches", (q[None], v[None], vdot[None]), external=loads)[1]
         a = lb.acceleration(s, q, v, vdot, body)[3:]
-        return np.concatenate(
-            [v[places], vdot[places], a, wrench[0, -1], np.ravel(exerted[closure])]
-        )
+        carried = to_body_frame(s, body) @ wrench[0, -1]
+        return np.concatenate([v[places], vdot[places], a, carried, np.ravel(exerted[closure])])
 
     none = np.zeros(len(m.inputs))
     x = np.hstack([m.T[: s.nv, :n], np.zeros((s.nv, n))]), m.T[s.nv :]
@@ -225,3 +225,26 @@ def test_closed_systems_against_differences_along_the_closures(seed, redundant, 
         slope = difference(lambda h, e=e: observed(q, v, h * e), 1e-2)
         assert_close(m.B[n:, i], slope[n : 2 * n], TOLERANCE, "B")
         assert_close(m.D[:, i], slope[2 * n :], TOLERANCE, "D")
+
+
+@pytest.mark.parametrize("kind", ["rigid", "full", "ruthless"])
+def test_joint_forces_are_about_the_body_frame_whichever_node_the_body_hangs_by(kind):
+    """They are the wrench through the joint, carried to the body frame."""
+    rng = np.random.default_rng(2)
+    body = random_flexible_body(rng, 2, clamped=False)
+    if kind == "rigid":
+        body = lb.RigidBody(2.0, (0.1, 0.2, 0.3), (0.4, 0.5, 0.6), {"n1": (0.3, -0.2, 0.5)})
+    a = lb.Assembly("hung", gravity=(1.0, -2.0, -9.0))
+    a.attach("body", body, lb.Revolute("z"), inboard="n1", offset=(0.1, 0.2, -0.1))
+    s = a.build("full" if kind == "rigid" else kind)
+    q, v, tau = random_state(rng, s, eta_scale=0.0)
+    m = lb.linearize(s, q, v, tau, ["body"], [("joint_force", "body")])
+
+    def force(h):
+        pushed = tau + h * np.eye(s.nv)[s.layout["body"].v_joint.start]
+        wrench = lb.Result(s, np.zeros(1), q[None], v[None], pushed[None]).joint_wrench("body")[0]
+        R, p = lb.pose(s, q, "body")
+        moment = wrench[:3] + np.cross((0.1, 0.2, -0.1) - p, wrench[3:])
+        return np.append(R.T @ moment, R.T @ wrench[3:])
+
+    assert_close(m.D[:, 0], difference(force, 0.1), TOLERANCE)

@@ -10,6 +10,7 @@ from limber.checks import Array
 from limber.control.channels import Channel
 from limber.control.kernel_slopes import slopes_of
 from limber.control.moving_state import MovingState
+from limber.dynamics.carried import to_body_frame
 from limber.dynamics.kinematics import jacobian
 
 #: A function of a state and a channel that gives the slopes (n, all components of the kind, d).
@@ -102,7 +103,7 @@ def _recovered(state: MovingState, channel: Channel) -> Array:
 
 def _joint_force(state: MovingState, channel: Channel) -> Array:
     i = 6 * (state.system.number(channel.of) - 1)
-    return state.joint_wrenches[1][:, i : i + 6]
+    return to_body_frame(state.system, channel.of) @ state.joint_wrenches[1][:, i : i + 6]
 
 
 def _closure_force(state: MovingState, channel: Channel) -> Array:
