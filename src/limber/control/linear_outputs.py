@@ -41,9 +41,7 @@ def _coordinate(state: MovingState, channel: Channel) -> Array:
 
 def _torque(state: MovingState, channel: Channel) -> Array:
     """Derivatives of a torque: that of a driven joint is what its motion requires; that of any other is an input."""
-    driven = state.system.number(channel.of) in state.driven
-    source = state.needed if driven else state.forces
-    return source[1][:, state.system.layout[channel.of].v_joint]
+    return state.torques[1][:, state.system.layout[channel.of].v_joint]
 
 
 def _placed(first: int) -> Slopes:

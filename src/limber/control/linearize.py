@@ -18,6 +18,7 @@ from limber.control.linear_model import LinearModel
 from limber.control.linear_outputs import output_slopes
 from limber.control.moving_state import MovingState, unmoved
 from limber.dynamics.evaluate import External, check_system, named_wrenches, vectors
+from limber.dynamics.following import refuse_tight
 from limber.dynamics.forward import forward_dynamics
 from limber.dynamics.hybrid import Motion, prescribed
 from limber.dynamics.refusals import of_batch
@@ -220,6 +221,8 @@ def _model(state: MovingState, inputs: list[Channel], outputs: list[Channel] | N
     s, (q, _), (v, _) = state.system, state.q, state.v
     n, nv = len(q), s.nv
     names = speed_names(s)
+    if s.closures:
+        refuse_tight(s, q, state.driven)
     _, vdot = state.vdot
     A = np.zeros((n, 2 * nv, 2 * nv))
     A[:, :nv, nv:] = np.eye(nv)
@@ -243,7 +246,7 @@ def _model(state: MovingState, inputs: list[Channel], outputs: list[Channel] | N
     else:
         if s.closures and any(channel.kind in OF_CLOSURES for channel in outputs):
             # warns where the forces of redundant closures are not unique
-            constraint_forces(s, q, v, state.forces[0], external=state.wrenches)
+            constraint_forces(s, q, v, state.torques[0], external=state.wrenches)
         found = [output_slopes(state, channel) for channel in outputs]
         slopes = np.concatenate(found, axis=1) if found else np.zeros((n, 0, vdot.shape[-1]))
         output_names = tuple(name for channel in outputs for name in channel.names)

@@ -77,6 +77,18 @@ def _refuse_broken(
         )
 
 
+def refuse_tight(system: System, q: Array, driven: tuple[int, ...]) -> None:
+    """Reject configurations (n, nq) next to which the rates of the driven joints would violate the closures."""
+    if not driven:
+        return
+    for i in np.flatnonzero(~follows(system, q, driven)).tolist():
+        raise ArgumentValueError(
+            f"motion: more joints of {system.name!r} are driven than its closures leave free{of_batch(i, len(q))}, so the rates of "
+            f"{loose_names(system, q[i], driven)} cannot be inputs of their own, and in other states the closures do not "
+            "allow them. Drive fewer of these joints."
+        )
+
+
 def warn_of_loose_forces(system: System, q: Array, driven: tuple[int, ...]) -> None:
     """Warn that more joints are driven than the closures leave free."""
     warn(
