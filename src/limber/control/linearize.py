@@ -58,7 +58,7 @@ def linearize(
     dv] of all degrees of freedom. The same ones are used for all states of a batch.
 
     lb.linearize(result, inputs=..., outputs=..., t=times) linearizes along a simulated motion, with its torques,
-    wrenches and prescribed motions; without t, at all of its rows.
+    wrenches, prescribed motions and active closures; without t, at all of its rows.
 
     Parameters
     ----------
@@ -135,6 +135,7 @@ def _of_result(result: Result, t: ArrayLike | None) -> tuple:
         result = result.resample(np.atleast_1d(times))
     else:
         one = False
+    system = _one_system(result)
     external: Any = dict(result.external) or None
     motion: Any = None
     if result.driven:
@@ -145,7 +146,27 @@ def _of_result(result: Result, t: ArrayLike | None) -> tuple:
         found = [x[0] for x in found]
         external = None if external is None else {key: x[0] for key, x in external.items()}
         motion = None if motion is None else {body: x[0] for body, x in motion.items()}
-    return (*found, external, motion, result.system)
+    return (*found, external, motion, system)
+
+
+def _one_system(result: Result) -> System:
+    """The system in all rows of a result, with the closures that are active there."""
+    if result.environment is not None:
+        raise ArgumentValueError(
+            "linearize: this result has forces of an environment, of which it stores only the generalized forces, not how they "
+            "change with the state. Give the system and states, with external= for the forces that matter."
+        )
+    stages = np.unique(result.stage).tolist()
+    if len(stages) > 1:
+        changes = [
+            f"{change.kind} {change.name!r} at t = {change.t:.6g} s" for change in result.changes
+        ]
+        raise ArgumentValueError(
+            "linearize: all states must have the same closures, and those of this result change "
+            f"({', '.join(changes[stages[0] : stages[-1]])}). Choose times between two changes with t, or some rows: "
+            "linearize(result[:10])."
+        )
+    return result.systems[stages[0]] if stages else result.system
 
 
 def _with_rates(
