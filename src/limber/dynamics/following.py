@@ -68,7 +68,9 @@ def _refuse_broken(
     held = driven_speeds(system, driven)
     parts = np.array([vdot, np.where(held, vdot, 0.0), np.zeros(system.nv)])
     off, *sizes = evaluated(system, "row_accelerations", (q, v, parts))
-    if np.abs(off).max() > BROKEN * np.abs(sizes).max():
+    # at rest all parts are zero, and what is left of balanced forces is rounding
+    rounding = NOTHING * max(1.0, float(np.linalg.norm(system.gravity)))
+    if np.abs(off).max() > max(BROKEN * np.abs(sizes).max(), rounding):
         said = worst(system, off, "would have the acceleration {:.3g} (rad/s^2 or m/s^2)")
         raise ArgumentValueError(
             f"motion: the closures of {system.name!r} cannot follow the motion of {loose_names(system, q, driven)}{which}: "
