@@ -93,6 +93,26 @@ def test_the_ground_joints_of_a_closed_chain_carry_its_weight_and_inertia_togeth
     assert np.abs(rocker[:, 2]).max() < 1e-8
 
 
+@pytest.mark.parametrize("joint", [lb.Revolute("z"), lb.Spherical(), lb.Free()])
+def test_a_locked_joint_carries_what_a_fixed_one_does(joint):
+    def hung(joint):
+        a = lb.Assembly("hung", gravity=WEIGHT)
+        a.attach("upper", lb.RigidBody(2.0, (0.3, 0, 0), (0.1, 0.2, 0.3)), lb.Universal("z", "x"))
+        fore = lb.RigidBody(1.0, (0.4, 0.1, 0), (0.1, 0.2, 0.3))
+        a.attach("fore", fore, joint, to="upper", offset=(0.5, 0, 0))
+        return a.build()
+
+    r = lb.simulate(hung(joint), 0.3, events=lb.Event(0.0, lb.lock("fore")), every=0.1)
+    fixed = hung(lb.Fixed())
+    expected = lb.Result(fixed, r.t, r.q[:, :2], r.v[:, :2], r.tau[:, :2]).joint_wrench("fore")
+    assert np.allclose(r.joint_wrench("fore")[1:], expected[1:], rtol=1e-7, atol=1e-7)
+    q, v, tau = r.q[-1], r.v[-1], r.tau[-1]
+    outputs = [("joint_force", "fore")]
+    locked = lb.linearize(r.systems[1], q, v, tau, ["upper"], outputs)
+    found = lb.linearize(fixed, q[:2], v[:2], tau[:2], ["upper"], outputs)
+    assert np.allclose(locked.D, found.D, rtol=1e-9, atol=1e-9)
+
+
 def test_a_force_torque_sensor_reads_the_same():
     s = arm()
 
