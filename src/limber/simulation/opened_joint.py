@@ -62,9 +62,12 @@ class OpenedJoint:
         """A_c (rows, 6)."""
         there = self._still.copy()
         there[self._q] = q
-        A_c = closure_jacobian(self._opened, there)[:, self._taken]
-        for name in self._locks:
-            A_c[self.system.closure_rows[name]] = 0.0
+        opened = closure_jacobian(self._opened, there)[:, self._taken]
+        A_c = np.zeros_like(opened)
+        for name, rows in self.system.closure_rows.items():
+            # the opened system may have its closures in another order
+            if name not in self._locks:
+                A_c[rows] = opened[self._opened.closure_rows[name]]
         return A_c
 
     def wrench(
