@@ -605,6 +605,17 @@ def test_a_deep_beam_that_would_tip_over_says_so(stiffened):
             lb.simulate(s, 1e-4, q0=q, external=force[0.5])
 
 
+@pytest.mark.parametrize("fidelity", ["full", "ruthless"])
+def test_a_deep_beam_that_hangs_by_its_tip_has_its_moment_there(fidelity):
+    s, (body, _), critical = deep(1)
+    hung = lb.Assembly("hung").attach(
+        "part0", s.bodies[body], lb.Fixed(), inboard="tip"
+    )  # its root is free
+    load = {(body, "root"): [0, 0, 0, 0, 0, -0.5 * critical]}
+    with pytest.warns(TheoryWarning, match=r"at node 'tip', 0\.5 of the moment"):
+        lb.modes(hung.build(fidelity), external=load)
+
+
 def test_a_deep_beam_in_parts_tips_over():
     s, tip, critical = deep(8)
     for part, falls in ((0.95, False), (1.05, True)):

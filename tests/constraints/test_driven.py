@@ -241,3 +241,14 @@ def test_modes_start_at_rest_where_the_joints_alone_follow_a_motion():
     joint = s.layout["rod"].q_joint.start
     law = -300.0 * 0.2 * np.cos(start) / np.cos(start + q0[joint]) - 300.0
     assert r.v[0, s.layout["rod"].v_joint] == pytest.approx(law)
+
+
+@quiet
+def test_joints_that_are_held_at_rest_may_be_more_than_the_closures_leave_free():
+    """What rounding leaves of the balanced weights is no motion that breaks a closure."""
+    assembly, q, _ = four_bar()
+    s, rest = assembly.build(), np.zeros(3)
+    vdot, forces = lb.hybrid_dynamics(s, q, rest, rest, motion={"crank": 0.0, "rocker": 0.0})
+    assert np.abs(vdot).max() < TOLERANCE and np.abs(forces).max() > 1.0
+    with pytest.raises(ArgumentValueError, match="cannot follow the motion"):
+        lb.hybrid_dynamics(s, q, rest, rest, motion={"crank": 0.0, "rocker": 1e-9})

@@ -121,6 +121,28 @@ def test_models_of_a_result_are_those_of_its_states():
     assert_close(at.A, along[1].A, 1e-6)
 
 
+def test_models_of_a_result_have_the_closures_that_are_active():
+    a = lb.Assembly("arm", gravity=(0, -9.81, 0))
+    rod = lb.RigidBody(1.0, (0.5, 0, 0), (0.01, 0.1, 0.1), {"tip": (1.0, 0, 0)})
+    a.attach("upper", rod, lb.Revolute("z"))
+    a.attach("fore", rod, lb.Revolute("z"), to="upper", at="tip")
+    s = a.build()
+    result = lb.simulate(s, 0.4, events=lb.Event(0.2, lb.lock("fore")), every=0.1)
+    assert [lb.linearize(result, t=t).order for t in (0.1, 0.3)] == [4, 2]
+    locked = lb.linearize(result.systems[1], result.q[-1], result.v[-1])
+    assert_close(lb.linearize(result[-1:])[0].A, locked.A, EXACT)
+    with pytest.raises(ArgumentValueError, match=r"\(lock 'fore' at t = 0\.2 s\)"):
+        lb.linearize(result)
+
+
+def test_a_result_with_forces_of_an_environment_is_refused():
+    env = lb.orbit.Environment(lb.orbit.circular(400e3, 0.9))
+    s = lb.Assembly("craft").attach("hub", lb.RigidBody(9.0, (0, 0, 0), (1, 2, 2)), lb.Free())
+    result = lb.simulate(s.build(), 1.0, environment=env)
+    with pytest.raises(ArgumentValueError, match="forces of an environment"):
+        lb.linearize(result)
+
+
 def test_hanging_parallelogram_is_a_pendulum():
     """Both rods turn about their pivots and the coupler moves on a circle: J = 2 (I + m / 4) + m."""
     s = four_bar().build()

@@ -5,10 +5,13 @@ import pytest
 
 import limber as lb
 from constraints.random_closed import random_closed
+from helpers.closed import four_bar
 from helpers.compare import assert_close
-from helpers.random_systems import random_assembly, random_state
+from helpers.random_systems import random_assembly, random_flexible_body, random_state
 from limber.control.kernel_slopes import along_tangent, slopes_of
+from limber.dynamics.carried import to_body_frame
 from limber.dynamics.evaluate import evaluated
+from limber.dynamics.following import follows
 from limber.dynamics.stiffness import WEIGHTS
 
 #: of differences of order eight
@@ -203,9 +206,8 @@ def test_closed_systems_against_differences_along_the_closures(seed, redundant, 
         )
         wrench = evaluated(s, "carried_wrenches", (q[None], v[None], vdot[None]), external=loads)[1]
         a = lb.acceleration(s, q, v, vdot, body)[3:]
-        return np.concatenate(
-            [v[places], vdot[places], a, wrench[0, -1], np.ravel(exerted[closure])]
-        )
+        carried = to_body_frame(s, body) @ wrench[0, -1]
+        return np.concatenate([v[places], vdot[places], a, carried, np.ravel(exerted[closure])])
 
     none = np.zeros(len(m.inputs))
     x = np.hstack([m.T[: s.nv, :n], np.zeros((s.nv, n))]), m.T[s.nv :]
@@ -225,3 +227,82 @@ def test_closed_systems_against_differences_along_the_closures(seed, redundant, 
         slope = difference(lambda h, e=e: observed(q, v, h * e), 1e-2)
         assert_close(m.B[n:, i], slope[n : 2 * n], TOLERANCE, "B")
         assert_close(m.D[:, i], slope[2 * n :], TOLERANCE, "D")
+
+
+def drivable(s, q):
+    """The first joint of a closed system whose motion the closures allow."""
+    for body, joint in s.joints.items():
+        if joint.dofs and follows(s, q[None], (s.number(body),)).all():
+            return body
+    pytest.skip("the closures of this one allow the motion of no joint")
+
+
+@pytest.mark.filterwarnings("ignore:the closures of 'random' are redundant")
+@pytest.mark.parametrize("fidelity", ["full", "ruthless"])
+@pytest.mark.parametrize("seed, redundant", [(0, False), (3, False), (4, False), (5, True)])
+def test_driven_joints_of_closed_systems_against_differences_along_the_closures(
+    seed, redundant, fidelity
+):
+    case = random_closed(seed, fidelity, bodies=4, closures=1 + redundant, redundant=redundant)
+    s, q, v, tau, external = case.system, case.q, case.v, case.tau, case.external
+    body, name = drivable(s, q), next(iter(s.closures))
+    rates = np.random.default_rng(seed).normal(size=s.joints[body].dofs)
+    outputs = [("torque", body), ("acceleration", list(s.bodies)[-1], None)]
+    outputs += [] if redundant else [("closure_force", name)]
+    inputs = [("motion", body), ("force", body, None)]
+    m = lb.linearize(s, q, v, tau, inputs, outputs, external=external, motion={body: rates})
+    n, nv = m.order // 2, s.nv
+    places = [lb.control.channels.speed_names(s).index(state) for state in m.states[:n]]
+
+    def observed(q, v, u):
+        driving = {body: rates + u[: len(rates)]}
+        push = external.get((body, None), np.zeros(6)) + np.append(np.zeros(3), u[len(rates) :])
+        wrenches = external | {(body, None): push}
+        vdot, forces = lb.hybrid_dynamics(s, q, v, tau, motion=driving, external=wrenches)
+        seen = [forces[s.layout[body].v_joint]]
+        seen.append(lb.acceleration(s, q, v, vdot, list(s.bodies)[-1])[3:])
+        if not redundant:
+            seen.append(np.ravel(lb.constraint_forces(s, q, v, forces, external=wrenches)[name]))
+        return np.concatenate([vdot[places], *seen])
+
+    none = np.zeros(len(m.inputs))
+    for x, slope in zip(m.T.T, np.hstack([m.A.T[:, n:], m.C.T]), strict=True):
+        along = difference(
+            # off the closures in second order only, which the difference does not have
+            lambda h, x=x: observed(lb.integrate(s, q, h * x[:nv], 1.0), v + h * x[nv:], none),
+            1e-4,
+        )
+        assert_close(slope, along, 1e-6, "A, C")
+    for e, slope in zip(np.eye(len(none)), np.hstack([m.B.T[:, n:], m.D.T]), strict=True):
+        along = difference(lambda h, e=e: observed(q, v, h * e), 1e-2)
+        assert_close(slope, along, TOLERANCE, "B, D")
+
+
+def test_driven_joints_that_closures_tie_together_are_refused():
+    s, q = four_bar().build(), [1.2, -1.2, 1.2]
+    assert lb.linearize(s, q, motion={"crank": 0.0}).inputs[0] == "motion crank"
+    with pytest.raises(lb.LimberError, match="'crank', 'rocker' cannot be inputs"):
+        lb.linearize(s, q, motion={"crank": 1.0, "rocker": 1.0})
+
+
+@pytest.mark.parametrize("kind", ["rigid", "full", "ruthless"])
+def test_joint_forces_are_about_the_body_frame_whichever_node_the_body_hangs_by(kind):
+    """They are the wrench through the joint, carried to the body frame."""
+    rng = np.random.default_rng(2)
+    body = random_flexible_body(rng, 2, clamped=False)
+    if kind == "rigid":
+        body = lb.RigidBody(2.0, (0.1, 0.2, 0.3), (0.4, 0.5, 0.6), {"n1": (0.3, -0.2, 0.5)})
+    a = lb.Assembly("hung", gravity=(1.0, -2.0, -9.0))
+    a.attach("body", body, lb.Revolute("z"), inboard="n1", offset=(0.1, 0.2, -0.1))
+    s = a.build("full" if kind == "rigid" else kind)
+    q, v, tau = random_state(rng, s, eta_scale=0.0)
+    m = lb.linearize(s, q, v, tau, ["body"], [("joint_force", "body")])
+
+    def force(h):
+        pushed = tau + h * np.eye(s.nv)[s.layout["body"].v_joint.start]
+        wrench = lb.Result(s, np.zeros(1), q[None], v[None], pushed[None]).joint_wrench("body")[0]
+        R, p = lb.pose(s, q, "body")
+        moment = wrench[:3] + np.cross((0.1, 0.2, -0.1) - p, wrench[3:])
+        return np.append(R.T @ moment, R.T @ wrench[3:])
+
+    assert_close(m.D[:, 0], difference(force, 0.1), TOLERANCE)

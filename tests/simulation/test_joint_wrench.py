@@ -93,6 +93,44 @@ def test_the_ground_joints_of_a_closed_chain_carry_its_weight_and_inertia_togeth
     assert np.abs(rocker[:, 2]).max() < 1e-8
 
 
+@pytest.mark.parametrize("related", ["first", "second"])
+def test_relations_among_the_closures_do_not_change_what_the_ground_carries(related):
+    """Cutting a joint open may put the closures in another order."""
+    a = lb.Assembly("pair", gravity=WEIGHT)
+    rod = lb.RigidBody(1.0, (0.4, 0.1, 0.2), (0.1, 0.2, 0.3), {"tip": (1.0, 0.0, 0.0)})
+    for i, name in enumerate(("first", "second")):
+        a.attach(name, rod, lb.Universal("y", "z"), offset=(0.0, 1.0 * i, 0.0))
+        a.attach(f"{name} hand", rod, lb.Spherical(), name, "tip")
+    a.close(("first hand", "tip"), ("second hand", "tip"), lb.Planar("y"), offset=(0, 1, 0))
+    s = a.relate({(related, 0): 1.0}).build()
+    rng = np.random.default_rng(3)
+    q, v = lb.project(s, s.neutral(), 0.3 * rng.normal(size=s.nv))
+    r = lb.Result(s, np.zeros(1), q[None], v[None], rng.normal(size=(1, s.nv)))
+    both = r.joint_wrench("first") + r.joint_wrench("second")
+    force = rates(r)[:, 3:] - 4.0 * WEIGHT
+    assert np.abs(both[:, 3:] - force).max() < 1e-6 * np.abs(force).max()
+
+
+@pytest.mark.parametrize("joint", [lb.Revolute("z"), lb.Spherical(), lb.Free()])
+def test_a_locked_joint_carries_what_a_fixed_one_does(joint):
+    def hung(joint):
+        a = lb.Assembly("hung", gravity=WEIGHT)
+        a.attach("upper", lb.RigidBody(2.0, (0.3, 0, 0), (0.1, 0.2, 0.3)), lb.Universal("z", "x"))
+        fore = lb.RigidBody(1.0, (0.4, 0.1, 0), (0.1, 0.2, 0.3))
+        a.attach("fore", fore, joint, to="upper", offset=(0.5, 0, 0))
+        return a.build()
+
+    r = lb.simulate(hung(joint), 0.3, events=lb.Event(0.0, lb.lock("fore")), every=0.1)
+    fixed = hung(lb.Fixed())
+    expected = lb.Result(fixed, r.t, r.q[:, :2], r.v[:, :2], r.tau[:, :2]).joint_wrench("fore")
+    assert np.allclose(r.joint_wrench("fore")[1:], expected[1:], rtol=1e-7, atol=1e-7)
+    q, v, tau = r.q[-1], r.v[-1], r.tau[-1]
+    outputs = [("joint_force", "fore")]
+    locked = lb.linearize(r.systems[1], q, v, tau, ["upper"], outputs)
+    found = lb.linearize(fixed, q[:2], v[:2], tau[:2], ["upper"], outputs)
+    assert np.allclose(locked.D, found.D, rtol=1e-9, atol=1e-9)
+
+
 def test_a_force_torque_sensor_reads_the_same():
     s = arm()
 

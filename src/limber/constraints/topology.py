@@ -142,7 +142,7 @@ class Lock(Change):
 
     def _changed(self, system: System, q: Array, v: Array, known: Mapping) -> Changed:
         body = system.body_of(self.body, "lock: body")
-        if _locks(system, body):
+        if locks_of(system, body):
             raise ArgumentValueError(f"lock: the joint of {body!r} is locked already.")
         locks = locking_closures(system, q, body)
         if not locks:
@@ -162,7 +162,7 @@ class Unlock(Change):
 
     def _changed(self, system: System, q: Array, v: Array, known: Mapping) -> Changed:
         body = system.body_of(self.body, "unlock: body")
-        locks = _locks(system, body)
+        locks = locks_of(system, body)
         if not locks:
             raise ArgumentValueError(f"unlock: the joint of {body!r} is not locked.")
         return Changed(_without(system, locks), q, v)
@@ -239,7 +239,7 @@ def _lock_name(body: str, i: int, count: int) -> str:
     return f"{LOCK}{body}" if count == 1 else f"{LOCK}{body}, coordinate {i}"
 
 
-def _locks(system: System, body: str) -> list[str]:
+def locks_of(system: System, body: str) -> list[str]:
     """The closures that lock the joint of a body."""
     return [
         name

@@ -19,6 +19,7 @@ import scipy.linalg
 from limber.assembly.closures import Closure, End
 from limber.assembly.system import System
 from limber.checks import Array
+from limber.constraints.topology import locks_of
 from limber.control.kernel_slopes import Moving, along_tangent, slopes_of
 from limber.dynamics.evaluate import evaluated
 from limber.dynamics.freedoms import undeformed
@@ -148,11 +149,14 @@ def closure_wrenches(system: System, q: Moving, lam: Moving) -> dict[str, Moving
 def with_closure_loads(
     system: System, q: Moving, wrenches: Mapping[str, Moving], external: Mapping
 ) -> dict[tuple[str, int | None], Moving]:
-    """External wrenches plus those of the closures on the nodes of their ends, at one state, with derivatives."""
+    """External wrenches plus those of the closures on the nodes of their ends, at one state, with derivatives.
+
+    A closure that locks a joint is part of that joint, and is left out.
+    """
     found = dict(external)
     for name, (value, slope) in wrenches.items():
         closure = system.closures[name]
-        if not isinstance(closure, Closure):
+        if not isinstance(closure, Closure) or name in locks_of(system, closure.b.body):
             continue
         place = _end(system, q, closure.b)[1]
         for end, sign in ((closure.b, 1.0), (closure.a, -1.0)):

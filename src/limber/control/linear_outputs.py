@@ -10,6 +10,7 @@ from limber.checks import Array
 from limber.control.channels import Channel
 from limber.control.kernel_slopes import slopes_of
 from limber.control.moving_state import MovingState
+from limber.dynamics.carried import to_body_frame
 from limber.dynamics.kinematics import jacobian
 
 #: A function of a state and a channel that gives the slopes (n, all components of the kind, d).
@@ -40,9 +41,7 @@ def _coordinate(state: MovingState, channel: Channel) -> Array:
 
 def _torque(state: MovingState, channel: Channel) -> Array:
     """Derivatives of a torque: that of a driven joint is what its motion requires; that of any other is an input."""
-    driven = state.system.number(channel.of) in state.driven
-    source = state.needed if driven else state.forces
-    return source[1][:, state.system.layout[channel.of].v_joint]
+    return state.torques[1][:, state.system.layout[channel.of].v_joint]
 
 
 def _placed(first: int) -> Slopes:
@@ -102,7 +101,7 @@ def _recovered(state: MovingState, channel: Channel) -> Array:
 
 def _joint_force(state: MovingState, channel: Channel) -> Array:
     i = 6 * (state.system.number(channel.of) - 1)
-    return state.joint_wrenches[1][:, i : i + 6]
+    return to_body_frame(state.system, channel.of) @ state.joint_wrenches[1][:, i : i + 6]
 
 
 def _closure_force(state: MovingState, channel: Channel) -> Array:

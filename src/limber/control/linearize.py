@@ -18,6 +18,7 @@ from limber.control.linear_model import LinearModel
 from limber.control.linear_outputs import output_slopes
 from limber.control.moving_state import MovingState, unmoved
 from limber.dynamics.evaluate import External, check_system, named_wrenches, vectors
+from limber.dynamics.following import refuse_tight
 from limber.dynamics.forward import forward_dynamics
 from limber.dynamics.hybrid import Motion, prescribed
 from limber.dynamics.refusals import of_batch
@@ -57,7 +58,7 @@ def linearize(
     dv] of all degrees of freedom. The same ones are used for all states of a batch.
 
     lb.linearize(result, inputs=..., outputs=..., t=times) linearizes along a simulated motion, with its torques,
-    wrenches and prescribed motions; without t, at all of its rows.
+    wrenches, prescribed motions and active closures; without t, at all of its rows.
 
     Parameters
     ----------
@@ -134,6 +135,7 @@ def _of_result(result: Result, t: ArrayLike | None) -> tuple:
         result = result.resample(np.atleast_1d(times))
     else:
         one = False
+    system = _one_system(result)
     external: Any = dict(result.external) or None
     motion: Any = None
     if result.driven:
@@ -144,7 +146,27 @@ def _of_result(result: Result, t: ArrayLike | None) -> tuple:
         found = [x[0] for x in found]
         external = None if external is None else {key: x[0] for key, x in external.items()}
         motion = None if motion is None else {body: x[0] for body, x in motion.items()}
-    return (*found, external, motion, result.system)
+    return (*found, external, motion, system)
+
+
+def _one_system(result: Result) -> System:
+    """The system in all rows of a result, with the closures that are active there."""
+    if result.environment is not None:
+        raise ArgumentValueError(
+            "linearize: this result has forces of an environment, of which it stores only the generalized forces, not how they "
+            "change with the state. Give the system and states, with external= for the forces that matter."
+        )
+    stages = np.unique(result.stage).tolist()
+    if len(stages) > 1:
+        changes = [
+            f"{change.kind} {change.name!r} at t = {change.t:.6g} s" for change in result.changes
+        ]
+        raise ArgumentValueError(
+            "linearize: all states must have the same closures, and those of this result change "
+            f"({', '.join(changes[stages[0] : stages[-1]])}). Choose times between two changes with t, or some rows: "
+            "linearize(result[:10])."
+        )
+    return result.systems[stages[0]] if stages else result.system
 
 
 def _with_rates(
@@ -220,6 +242,8 @@ def _model(state: MovingState, inputs: list[Channel], outputs: list[Channel] | N
     s, (q, _), (v, _) = state.system, state.q, state.v
     n, nv = len(q), s.nv
     names = speed_names(s)
+    if s.closures:
+        refuse_tight(s, q, state.driven)
     _, vdot = state.vdot
     A = np.zeros((n, 2 * nv, 2 * nv))
     A[:, :nv, nv:] = np.eye(nv)
@@ -243,7 +267,7 @@ def _model(state: MovingState, inputs: list[Channel], outputs: list[Channel] | N
     else:
         if s.closures and any(channel.kind in OF_CLOSURES for channel in outputs):
             # warns where the forces of redundant closures are not unique
-            constraint_forces(s, q, v, state.forces[0], external=state.wrenches)
+            constraint_forces(s, q, v, state.torques[0], external=state.wrenches)
         found = [output_slopes(state, channel) for channel in outputs]
         slopes = np.concatenate(found, axis=1) if found else np.zeros((n, 0, vdot.shape[-1]))
         output_names = tuple(name for channel in outputs for name in channel.names)

@@ -68,12 +68,26 @@ def _refuse_broken(
     held = driven_speeds(system, driven)
     parts = np.array([vdot, np.where(held, vdot, 0.0), np.zeros(system.nv)])
     off, *sizes = evaluated(system, "row_accelerations", (q, v, parts))
-    if np.abs(off).max() > BROKEN * np.abs(sizes).max():
+    # at rest all parts are zero, and what is left of balanced forces is rounding
+    rounding = NOTHING * max(1.0, float(np.linalg.norm(system.gravity)))
+    if np.abs(off).max() > max(BROKEN * np.abs(sizes).max(), rounding):
         said = worst(system, off, "would have the acceleration {:.3g} (rad/s^2 or m/s^2)")
         raise ArgumentValueError(
             f"motion: the closures of {system.name!r} cannot follow the motion of {loose_names(system, q, driven)}{which}: "
             f"{said}. More joints are driven than the closures leave free: drive fewer of them, or give rates that the "
             "closures allow."
+        )
+
+
+def refuse_tight(system: System, q: Array, driven: tuple[int, ...]) -> None:
+    """Reject configurations (n, nq) next to which the rates of the driven joints would violate the closures."""
+    if not driven:
+        return
+    for i in np.flatnonzero(~follows(system, q, driven)).tolist():
+        raise ArgumentValueError(
+            f"motion: more joints of {system.name!r} are driven than its closures leave free{of_batch(i, len(q))}, so the rates of "
+            f"{loose_names(system, q[i], driven)} cannot be inputs of their own, and in other states the closures do not "
+            "allow them. Drive fewer of these joints."
         )
 
 

@@ -31,6 +31,7 @@ from limber.assembly.system import System
 from limber.bodies import Body
 from limber.bodies.integrals import full, tilde
 from limber.checks import Array
+from limber.dynamics.carried import to_body_frame
 from limber.dynamics.evaluate import External, evaluated
 from limber.dynamics.loads import LOADED, Loaded, described_load, loaded_structures
 from limber.errors import TheoryWarning, warn
@@ -104,12 +105,13 @@ class DeepBeams:
     """The beams of a system that may tip over sideways, as arrays over them."""
 
     names: tuple[str, ...]
+    where: tuple[str, ...]  # their joints hold them, in words
     numbers: np.ndarray  # of the bodies
-    critical: Array  # (n, 2) moments about y and z at the root at which they tip over, N m
-    per_wrench: Array  # (n, 6, 2) the parts of these moments that units of a wrench at the body frame make up
+    critical: Array  # (n, 2) moments about y and z there at which they tip over, N m
+    per_wrench: Array  # (n, 6, 2) the parts of these moments that units of a carried wrench make up
 
     def parts(self, wrenches: Array) -> Array:
-        """The moments at the roots over the critical ones, (..., n, 2), from `carried_wrenches` (..., bodies, 6)."""
+        """The moments where they are held over the critical ones, (..., n, 2), from `carried_wrenches` (..., bodies, 6)."""
         own = wrenches[..., self.numbers, :]
         return np.abs(np.einsum("...bi,bij->...bj", own, self.per_wrench))
 
@@ -128,23 +130,36 @@ def deep_beams(system: System) -> DeepBeams:
                 found.append((name, system.number(name) - 1, *tipping))
         names, numbers, place, axes, critical = zip(*found) if found else ((), (), (), (), ())
         moments = np.array(critical, dtype=float).reshape(-1, 2)
-        # the moment about the root is that about the body frame less place x force
+        held = [held_at(system, name, l) for name, l in zip(names, place)]
+        # the moment there is that about the body frame less place x force
         across = [
-            np.vstack([R[:, 1:], tilde(l) @ R[:, 1:]]) / m for l, R, m in zip(place, axes, moments)
+            to_body_frame(system, name).T @ np.vstack([R[:, 1:], tilde(l) @ R[:, 1:]]) / m
+            for name, (l, _), R, m in zip(names, held, axes, moments)
         ]
         per_wrench = np.array(across, dtype=float).reshape(-1, 6, 2)
         numbered = np.array(numbers, dtype=np.int64)
-        _deep[system] = DeepBeams(names, numbered, moments, per_wrench)
+        where = tuple(end for _, end in held)
+        _deep[system] = DeepBeams(names, where, numbered, moments, per_wrench)
     return _deep[system]
 
 
-def tipped(name: str, part: float, critical: float, when: str = "") -> Outside:
-    """A beam whose moment at the root is this fraction of the critical one."""
+def held_at(system: System, name: str, root: Array) -> tuple[Array, str]:
+    """The place on a beam where its joint holds it, and its name: its root, or the node that it hangs by."""
+    item = system.attachments[name]
+    if item.inboard is None:
+        return root, "its root"
+    return item.body.node_set.position[
+        item.inboard
+    ], f"node {item.body.node_set.names[item.inboard]!r}"
+
+
+def tipped(name: str, where: str, part: float, critical: float, when: str = "") -> Outside:
+    """A beam whose moment where it is held is this fraction of the critical one."""
     effect = "a real beam would buckle sideways"
     if part < 1.0:
         effect = f"a frequency may be {50.0 * part**2:.0f} % too high"
     text = (
-        f"body {name!r} carries a moment of {part * critical:.4g} N m at its root{when}, {part:.2g} of the "
+        f"body {name!r} carries a moment of {part * critical:.4g} N m at {where}{when}, {part:.2g} of the "
         f"moment at which a tip force buckles a cantilever of this kind sideways, {critical:.4g} N m. The "
         f"shapes of one beam do not couple bending and torsion: {effect}. Divide it into several beams, or "
         f"reduce a frame (lb.structures.frame) with geometric_stiffening=True. Below {TIPPING:g} of that "
@@ -184,7 +199,9 @@ def warn_of_axial_loads(
         parts = deep.parts(wrenches)
         for i in np.flatnonzero(parts.max(axis=1, initial=0.0) > TIPPING):
             about = int(parts[i].argmax())
-            found.append(tipped(deep.names[i], parts[i, about], deep.critical[i, about]))
+            found.append(
+                tipped(deep.names[i], deep.where[i], parts[i, about], deep.critical[i, about])
+            )
         loads = beams.loads(wrenches)
         for i in np.flatnonzero(np.abs(loads) > LOADED * beams.critical):
             found.append(pulled(beams.names[i], loads[i], beams.critical[i]))

@@ -28,6 +28,7 @@ from limber.control.kernel_slopes import along_tangent, slopes_of
 from limber.control.linear_model import LinearModel
 from limber.control.linearize import linearize
 from limber.dynamics import derivatives, inverse_dynamics
+from limber.dynamics.carried import to_body_frame
 from limber.identification.mixed_slopes import Twice, mixed_slopes
 from limber.identification.sensitivity import Number, in_balance, modes_of
 
@@ -228,7 +229,7 @@ def _shape(among: list[Channel], channel: Channel) -> Array:
 
 def _joint_force(moved: _Moved, channel: Channel) -> Array:
     i = 6 * (moved.system.number(channel.of) - 1)
-    return moved.wrenches_of_joints.mixed[i : i + 6]
+    return to_body_frame(moved.system, channel.of) @ moved.wrenches_of_joints.mixed[i : i + 6]
 
 
 _KINDS: dict[str, _Slopes] = {

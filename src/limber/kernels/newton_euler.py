@@ -107,7 +107,7 @@ def project_force(topo, work, k, tau):
 
 @kernel
 def carried_wrenches(topo, const, work, q, v, vdot, ext_count, ext_index, ext, out):
-    """tau, then for each body the wrench that its joint has to exert on it, at its body frame in body axes."""
+    """tau, then for each body the wrench that its joint has to exert on it, at the frame of its constants, in its axes."""
     inverse_dynamics(topo, const, work, q, v, vdot, ext_count, ext_index, ext, out)
     for k in range(COLUMNS, topo[END], COLUMNS):
         i = topo[NV] + 6 * (k // COLUMNS - 1)

@@ -5,7 +5,7 @@ columns of that joint,
 
     wrench = (M vdot + bias - J^T external)_c - A_c^T lambda,      A^T lambda = M vdot + bias - J^T external - tau
 
-in the joints of the system itself. The forces of an environment are among the external ones, and tanks have their
+in the joints of the system itself. The closures that lock the joint are part of it, so A_c does not have them. The forces of an environment are among the external ones, and tanks have their
 present mass.
 """
 
@@ -20,6 +20,7 @@ from limber.assembly.pack import Attachment
 from limber.assembly.system import System
 from limber.bodies import RigidBody
 from limber.checks import Array
+from limber.constraints.topology import locks_of
 from limber.dynamics import inverse_dynamics
 from limber.dynamics.rows import closure_jacobian
 from limber.joints import Free
@@ -41,6 +42,7 @@ class OpenedJoint:
     def __init__(self, system: System, body: str):
         self.system = system
         self._opened, cut = opened_at(system, body)
+        self._locks = locks_of(system, body)
         self._q, self._v = places_in(system, self._opened)
         self._still = self._opened.neutral()
         self._taken = self._opened.layout[cut].v_joint
@@ -60,7 +62,13 @@ class OpenedJoint:
         """A_c (rows, 6)."""
         there = self._still.copy()
         there[self._q] = q
-        return closure_jacobian(self._opened, there)[:, self._taken]
+        opened = closure_jacobian(self._opened, there)[:, self._taken]
+        A_c = np.zeros_like(opened)
+        for name, rows in self.system.closure_rows.items():
+            # the opened system may have its closures in another order
+            if name not in self._locks:
+                A_c[rows] = opened[self._opened.closure_rows[name]]
+        return A_c
 
     def wrench(
         self,

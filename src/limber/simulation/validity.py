@@ -294,7 +294,8 @@ def _loaded_beams(limits: Limits, wrenches: Array, t: Array) -> Iterator[Outside
         for i in np.flatnonzero(parts.max(axis=(0, 2)) > TIPPING):
             worst, about = np.unravel_index(int(parts[:, i].argmax()), parts[:, i].shape)
             when = f" at t = {t[worst]:.6g} s"
-            yield tipped(deep.names[i], parts[worst, i, about], deep.critical[i, about], when)
+            found = parts[worst, i, about], deep.critical[i, about]
+            yield tipped(deep.names[i], deep.where[i], *found, when)
     if beams.names:
         loads = beams.loads(wrenches)
         rows = np.abs(loads).argmax(axis=0)
