@@ -5,8 +5,8 @@ columns of that joint,
 
     wrench = (M vdot + bias - J^T external)_c - A_c^T lambda,      A^T lambda = M vdot + bias - J^T external - tau
 
-in the joints of the system itself. The closures that lock the joint are part of it, so A_c does not have them. The forces of an environment are among the external ones, and tanks have their
-present mass.
+in the joints of the system itself. The closures that lock the joint are part of it, so A_c does not have them. The
+forces of an environment are among the external ones, and tanks have their present mass.
 """
 
 from __future__ import annotations

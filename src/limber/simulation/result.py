@@ -285,9 +285,9 @@ class Result:
 
         It is what the bearings and the drive of the joint carry, in the axes of the joint's inboard frame and about its
         origin, as a sensor `lb.control.ForceTorque(body)` reads it.  It includes the weight, inertia and external forces
-        of everything outboard, the forces of closures there, and those that hold the joint while it is locked.  If closures are redundant and the wrench is not
-        unique, the closure forces of least norm are used, and a ModelWarning says so.  `constraint_forces` gives the
-        forces in the cut joints of closed loops.
+        of everything outboard, the forces of closures there, and those that hold the joint while it is locked.  If
+        closures are redundant and the wrench is not unique, the closure forces of least norm are used, and a
+        ModelWarning says so.  `constraint_forces` gives the forces in the cut joints of closed loops.
         """
         return joint_wrench(self, body)
 
