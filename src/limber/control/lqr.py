@@ -24,7 +24,7 @@ import scipy.linalg
 from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
-from limber.checks import Array, finite_numbers, number, numbers, shown
+from limber.checks import Array, finite_numbers, listed, number, numbers, shown
 from limber.constraints import project
 from limber.control.closed_joints import at_rest, holding_torques
 from limber.control.closed_motions import refuse_broken
@@ -37,14 +37,15 @@ from limber.control.linearize import linearize
 from limber.control.loop import Loop
 from limber.control.riccati import discrete_riccati
 from limber.dynamics.evaluate import check_system
-from limber.dynamics.inverse import inverse_dynamics
+from limber.dynamics.inverse import inverse_dynamics, mass_matrix
 from limber.errors import ArgumentTypeError, ArgumentValueError, DynamicsError
 from limber.simulation.laws import SampledLaw, no_memory
 from limber.simulation.result import Result
 
 #: Weights count as negative below this fraction of the largest one.
 ROUNDING = 1e-12
-#: Entries of the balanced A below this fraction of the largest do not couple states.
+#: States are not coupled by entries of A and B below this, with coordinates measured by their inertias, and time by the
+#: fastest motion.
 COUPLED = 1e-12
 
 
@@ -176,7 +177,8 @@ class LQR(Controller):
             )
         models = linearize(design, q, v, tau, inputs=torque_inputs(s, places))
         self._fed = fed_coordinates(s, q[0], places, loop, self.observer is not None)
-        self._small = [self._gains_of(models[i]) for i in range(len(self.times))]
+        inertias = mass_matrix(design, q)
+        self._small = [self._gains_of(models[i], inertias[i]) for i in range(len(self.times))]
         self.gains = np.array([self._fed.gains(K, models[i]) for i, K in enumerate(self._small)])
         self._acting = self._fed.acting(self.gains)
         self._names = models.states
@@ -187,9 +189,15 @@ class LQR(Controller):
             self._observe_about(self._first(s))
             self.uses = self.observer.uses
 
-    def _gains_of(self, model: LinearModel) -> Array:
+    def _gains_of(self, model: LinearModel, M: Array) -> Array:
         """The gains at one point, of the states of the model; those of states that the torques do not move are zero."""
-        kept, n = moved_states(model), model.order
+        places = self._prepared
+        kept, n = moved_states(model, M, places.v), model.order
+        if not len(kept):
+            raise ArgumentValueError(
+                f"LQR: the torques of {listed(places.labels)} move nothing: the closures of {model.name!r} lock these joints here. Name other "
+                "joints, bodies=[...]."
+            )
         inner = replace(
             model, A=model.A[np.ix_(kept, kept)], B=model.B[kept], C=model.C[:, kept],
             states=tuple(model.states[i] for i in kept), T=None,
@@ -350,12 +358,21 @@ def _held(
     return q, rest, inverse_dynamics(system, q, rest, rest)[places.v]
 
 
-def moved_states(model: LinearModel) -> np.ndarray:
-    """The states that the inputs move, directly or through other states."""
-    A, (scale, _) = scipy.linalg.matrix_balance(model.A, permute=False, separate=True)
-    B = np.abs(model.B / scale[:, None])
-    linked = np.abs(A) > COUPLED * np.abs(A).max()
-    moved = B.max(axis=1) > COUPLED * B.max()
+def moved_states(model: LinearModel, M: Array, torques: np.ndarray) -> np.ndarray:
+    """The states of a model of `linearize` that its inputs move, directly or through other states.
+
+    M : (nv, nv) the mass matrix.
+    torques : the places in v of the inputs.
+    """
+    nv, n = len(M), model.order // 2
+    T = np.eye(nv) if model.T is None else model.T[:nv, :n]
+    unit = np.sqrt(np.einsum("ij,ik,kj->j", T, M, T))
+    A = np.abs(model.A) * np.outer(np.tile(unit, 2), np.tile(1.0 / unit, 2))
+    rate = max(float(np.sqrt(A[n:, :n].max(initial=0.0))), float(A[n:, n:].max(initial=0.0))) or 1.0
+    time = np.repeat([1.0, 1.0 / rate], n)
+    linked = A * np.outer(time, 1.0 / time) / rate > COUPLED
+    B = np.abs(model.B) * np.outer(np.tile(unit, 2), np.sqrt(np.diag(M)[torques]))
+    moved = (B > COUPLED).any(axis=1)
     while True:
         more = moved | linked[:, moved].any(axis=1)
         if (more == moved).all():
