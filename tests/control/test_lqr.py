@@ -250,3 +250,14 @@ def test_joints_without_actuators_are_told_before_the_size_of_R():
     with pytest.raises(lb.LimberError, match=r"no actuator drives 'arm'.*bodies="):
         c = lb.control.LQR(1.0, [0.1], sample_time=0.01, about=s.neutral())
         lb.control.Loop(s, c, actuators=[spring])
+
+
+def test_bounds_of_consistency_need_a_probability_and_samples():
+    new = np.random.default_rng(0).normal(size=(50, 1))
+    for check in (lambda x: mean_test(nis(new), 1, x), lambda x: whiteness(new, level=x)):
+        with pytest.raises(lb.LimberError, match=r"level must be a probability below 1, .* got 95"):
+            check(95)
+    with pytest.raises(lb.LimberError, match="level must be greater than 0"):
+        mean_test(nis(new), 1, 0.0)
+    with pytest.raises(lb.LimberError, match="values is empty"):
+        mean_test(np.ones(0), 1)
