@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike
 from limber.assembly.system import System
 from limber.checks import Array, finite_numbers, listed, number, numbers, shown
 from limber.constraints import project
-from limber.control.closed_joints import at_rest, holding_torques
+from limber.control.closed_joints import BALANCED, at_rest, holding_torques
 from limber.control.closed_motions import refuse_broken
 from limber.control.controller import Controller, Measured, check_observer
 from limber.control.fed_coordinates import fed_coordinates
@@ -38,9 +38,10 @@ from limber.control.loop import Loop
 from limber.control.riccati import discrete_riccati
 from limber.dynamics.evaluate import check_system
 from limber.dynamics.inverse import inverse_dynamics, mass_matrix
-from limber.errors import ArgumentTypeError, ArgumentValueError, DynamicsError
+from limber.errors import ArgumentTypeError, ArgumentValueError, DynamicsError, ModelWarning, warn
 from limber.simulation.laws import SampledLaw, no_memory
 from limber.simulation.result import Result
+from limber.simulation.table import joint_speeds
 
 #: Weights count as negative below this fraction of the largest one.
 ROUNDING = 1e-12
@@ -99,7 +100,8 @@ class LQR(Controller):
     bodies : the bodies whose joints have torques; None for all.
     about : (nq,) the configuration to hold, including the modes (`lb.equilibrium`); or a Result, the motion to follow,
         for example from lb.simulate(s, ..., motion={...}), at its own times. In a closed system, a configuration must be
-        an equilibrium that the torques can hold: lb.equilibrium(s, q, locked=bodies).
+        an equilibrium that the torques can hold: lb.equilibrium(s, q, locked=bodies). In an open one, a ModelWarning says if
+        joints without torques are out of balance there.
     points : for a motion, the number of equidistant times at which gains are computed; they are interpolated in
         between.
     delay : the delay from a sample to the effect of its command that the gains account for, s; by default that of the
@@ -355,7 +357,28 @@ def _held(
     rest = np.zeros(system.nv)
     if system.closures:
         return q, rest, holding_torques(system, q, places.v, argument)
-    return q, rest, inverse_dynamics(system, q, rest, rest)[places.v]
+    tau = inverse_dynamics(system, q, rest, rest)
+    _warn_of_imbalance(system, places, q, tau, argument)
+    return q, rest, tau[places.v]
+
+
+def _warn_of_imbalance(
+    system: System, places: JointPlaces, q: Array, tau: Array, argument: str
+) -> None:
+    """Warn if joints without torques would not stay at rest; `tau` (nv,) would hold everything."""
+    free = np.setdiff1d(joint_speeds(system), places.v)
+    if not tau[free].any():
+        return
+    M = mass_matrix(system, q)
+    off = np.linalg.solve(M[np.ix_(free, free)], -tau[free])
+    if np.sqrt(-off @ tau[free]) > BALANCED * np.sqrt(tau @ np.linalg.solve(M, tau)):
+        worst = int(np.abs(off).argmax())
+        warn(
+            f"LQR: {argument} is no equilibrium of {system.name!r} that the torques of {listed(places.labels)} could hold: "
+            f"{system.describe_v(int(free[worst]))} would accelerate by {abs(off[worst]):.3g}. lb.equilibrium(system, q, locked=[...]), with "
+            "these bodies locked, finds one.",
+            ModelWarning,
+        )
 
 
 def moved_states(model: LinearModel, M: Array, torques: np.ndarray) -> np.ndarray:
