@@ -202,6 +202,26 @@ def test_accelerations_that_break_closures_are_refused():
         lb.inverse_dynamics(s, q, v, np.zeros(s.nv), actuated=["crank"])
 
 
+def test_a_mechanism_whose_free_motion_falls_as_a_whole_may_be_held():
+    """On a slide that falls, nothing moves relative to anything else: closures see rounding, and no acceleration."""
+    a = lb.Assembly("lift", gravity=(0, -9.81, 0))
+    body = lb.RigidBody(5.0, inertia=[0.1] * 3)
+    a.attach("slide", body, lb.Prismatic("y"))
+    for name, length, to in (("crank", 1.0, "slide"), ("coupler", 2.5, "crank")):
+        bar = lb.RigidBody(1.0, (length / 2, 0, 0), [0.01, 0.1, 0.1], {"tip": (length, 0, 0)})
+        place = {} if to == "slide" else {"at": "tip"}
+        a.attach(name, bar, lb.Revolute("z"), to=to, **place)
+    bar = lb.RigidBody(1.0, (0.9, 0, 0), [0.01, 0.1, 0.1], {"tip": (1.8, 0, 0)})
+    a.attach("rocker", bar, lb.Revolute("z"), to="slide", offset=(2.2, 0, 0))
+    a.close(("coupler", "tip"), ("rocker", "tip"), lb.Revolute("z"), name="pin")
+    s, rest = a.build(), np.zeros(4)
+    q = lb.assemble(s, [0.3, 1.0, -0.5, 1.5], locked=["slide", "crank"])
+    tau = lb.inverse_dynamics(s, q, rest, rest, actuated=["slide", "crank"])
+    assert tau[0] == pytest.approx(8.0 * 9.81) and not tau[2:].any()
+    with pytest.raises(lb.LimberError, match="vdot breaks a closure of 'lift': 'pin'"):
+        lb.inverse_dynamics(s, q, rest, np.array([0, 1e-6, 0, 0]), actuated=["slide", "crank"])
+
+
 def test_bad_arguments_of_actuation_are_named():
     assembly, q, v = four_bar()
     s = assembly.build()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import limber as lb
-from helpers.mechanisms import SliderCrank, at_crank, carrying, five_bar, four_bar, geared
+from helpers.mechanisms import SliderCrank, at_crank, bar, carrying, five_bar, four_bar, geared
 from limber.control import ComputedTorque, Encoder, Loop, Measured, Tachometer
 
 pytestmark = pytest.mark.filterwarnings("ignore:the closures of")
@@ -183,6 +183,22 @@ def test_redundant_motors_share_the_torque_by_their_weights(weight):
     total = inertia * 0.5 * (3.0 + 10.0 / 2.0)
     expected = total / (1.0 + 4.0 / weight) * np.array([1.0, 2.0 / weight])
     assert commanded(s, c, np.zeros(2), np.zeros(2)) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("angle", [0.3, 1.0, 2.0])
+def test_joints_that_the_closures_lock_have_no_torque(angle):
+    """A boom with a truss of two bars on it: the motors of the truss cannot move anything, and that of the boom does all."""
+    a = lb.Assembly("boom", gravity=(0, -9.81, 0))
+    a.attach("boom", bar(2.0), lb.Revolute("z"))
+    a.attach("strut", bar(1.1), lb.Revolute("z"), to="boom", offset=(1.0, 0.1, 0))
+    a.attach("brace", bar(1.4), lb.Revolute("z"), to="boom")
+    a.close(("strut", "tip"), ("brace", "tip"), lb.Revolute("z"), name="top")
+    s = a.build()
+    q = lb.assemble(s, [angle, 1.6, 0.8], locked=["boom"])
+    c = ComputedTorque(0.0, 0.0, sample_time=0.01, reference=accelerations(2.0, 5.0, -7.0))
+    tau = commanded(s, c, q, np.zeros(3))
+    assert np.flatnonzero(tau).tolist() == [0]
+    assert lb.forward_dynamics(s, q, np.zeros(3), tau)[0] == pytest.approx(2.0)
 
 
 def test_arms_that_carry_a_box_are_measured_at_their_joints_only():

@@ -68,6 +68,34 @@ def test_a_geared_joint_has_the_gains_of_one_with_the_rotor_inertia():
     assert motor * ratio**2 == pytest.approx(open_.gains[0, 0], rel=1e-9)
 
 
+def test_a_coordinate_on_which_no_acceleration_depends_is_held():
+    """A linkage on a slide across its plane: the gains of the slide are those of its mass and that of the linkage."""
+    a = lb.Assembly("linkage", gravity=(0, -9.81, 0))
+    a.attach("slide", lb.RigidBody(5.0, inertia=[0.1] * 3), lb.Prismatic("z"))
+    a.attach("crank", bar(1.0), lb.Revolute("z"), to="slide")
+    a.attach("coupler", bar(2.5), lb.Revolute("z"), to="crank", at="tip")
+    a.attach("rocker", bar(1.8), lb.Revolute("z"), to="slide", offset=(2.2, 0, 0))
+    a.close(("coupler", "tip"), ("rocker", "tip"), lb.Revolute("z"), name="pin")
+    s = a.build()
+    q = lb.assemble(s, [0.3, 1.0, -0.5, 1.5], locked=["slide", "crank"])
+    c = LQR([9.0, 1, 0, 0, 2.0, 1, 0, 0], 0.1, sample_time=T, about=q, bodies=["slide", "crank"])
+    Loop(s, c)
+    expected = discrete(8.0, 0.0, [9.0, 2.0], 0.1)
+    assert c.gains[0, 0] == pytest.approx([expected[0], 0, 0, 0, expected[1], 0, 0, 0], abs=1e-8)
+
+
+def test_motors_that_the_closures_lock_are_refused():
+    a = lb.Assembly("frame")
+    a.attach("boom", bar(2.0), lb.Revolute("z"))
+    a.attach("strut", bar(1.1), lb.Revolute("z"), to="boom", offset=(1.0, 0.1, 0))
+    a.attach("brace", bar(1.4), lb.Revolute("z"), to="boom")
+    a.close(("strut", "tip"), ("brace", "tip"), lb.Revolute("z"), name="top")
+    s = a.build()
+    q = lb.assemble(s, [0.3, 1.6, 0.8], locked=["boom"])
+    with pytest.raises(lb.LimberError, match=r"torques of 'brace' move nothing.*bodies=\[\.\.\.\]"):
+        Loop(s, LQR(1.0, 1.0, sample_time=T, about=q, bodies="brace"))
+
+
 @pytest.mark.parametrize("delay", [0.0, 0.007])
 def test_the_loop_has_the_poles_of_the_linear_model(delay):
     s, q = five_bar(flexible=True)

@@ -9,8 +9,9 @@ import scipy.linalg
 import limber as lb
 from helpers.closed import four_bar
 from helpers.compare import assert_close
+from limber.control.linear_model import LinearModel
 from limber.control.reduction import gramian_root
-from limber.control.sampled import bilinear
+from limber.control.sampled import bilinear, held
 from limber.errors import ArgumentTypeError, ArgumentValueError, MissingExtraError
 
 EXACT = 1e-9
@@ -182,6 +183,29 @@ def test_response_is_that_of_the_matrices():
         held.D + held.C @ np.linalg.solve(x * np.eye(held.order) - held.A, held.B) for x in z
     ]
     assert np.abs(held.response(omega) - expected).max() < 1e-12
+
+
+@pytest.mark.parametrize("dt", [0.0, 0.01])
+def test_rounding_in_the_column_of_a_coordinate_on_which_nothing_depends_changes_no_response(dt):
+    """A cart with a pendulum: balancing would make the row of its position as small as the rounding in its column."""
+    A = np.zeros((4, 4))
+    A[:2, 2:] = np.eye(2)
+    A[2:, 1] = 1.65986, -8.25289
+    A[3, 3] = -0.1
+    noisy = A.copy()
+    noisy[2:, 0] = -1.6e-18, 8.1e-18
+    B, C = np.array([[0.0], [0.0], [0.13], [-0.05]]), np.eye(2, 4)
+    if dt:
+        (A, B), noisy = held(A, B, dt), held(noisy, B, dt)[0]
+    names = ("cart", "pendulum"), ("torque",)
+    omega = np.array([0.1, 3.0, 100.0]) if dt else np.array([0.1, 10.0, 1e3, 1e5])
+    found, expected = (
+        LinearModel(
+            x, B, C, np.zeros((2, 1)), ("x", "a", "x rate", "a rate"), names[1], names[0], dt=dt
+        ).response(omega)
+        for x in (noisy, A)
+    )
+    assert (np.abs(found - expected) < 1e-9 * np.abs(expected)).all()
 
 
 @pytest.mark.parametrize("delay", [0.0, 0.03, 0.1, 0.25])

@@ -1,5 +1,7 @@
 """LQR, gains along a motion, Kalman filters and their consistency."""
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.linalg
@@ -250,3 +252,32 @@ def test_joints_without_actuators_are_told_before_the_size_of_R():
     with pytest.raises(lb.LimberError, match=r"no actuator drives 'arm'.*bodies="):
         c = lb.control.LQR(1.0, [0.1], sample_time=0.01, about=s.neutral())
         lb.control.Loop(s, c, actuators=[spring])
+
+
+def test_bounds_of_consistency_need_a_probability_and_samples():
+    new = np.random.default_rng(0).normal(size=(50, 1))
+    for check in (lambda x: mean_test(nis(new), 1, x), lambda x: whiteness(new, level=x)):
+        with pytest.raises(lb.LimberError, match=r"level must be a probability below 1, .* got 95"):
+            check(95)
+    with pytest.raises(lb.LimberError, match="level must be greater than 0"):
+        mean_test(nis(new), 1, 0.0)
+    with pytest.raises(lb.LimberError, match="values is empty"):
+        mean_test(np.ones(0), 1)
+
+
+def test_joints_without_torques_that_are_out_of_balance_are_told():
+    link = lb.RigidBody(1.0, (0.5, 0, 0), [0.1] * 3, {"tip": (1, 0, 0)})
+    a = lb.Assembly("arm", gravity=(0, -9.81, 0)).attach("upper", link, lb.Revolute("z"))
+    s = a.attach("fore", link, lb.Revolute("z"), "upper", "tip").build()
+
+    def prepare(q):
+        lb.control.Loop(s, lb.control.LQR(1.0, 0.1, sample_time=0.01, about=q, bodies="upper"))
+
+    bent = np.array([0.3, 0.4])
+    with pytest.warns(
+        lb.ModelWarning, match=r"of 'upper' could hold: joint speed 0 of body 'fore'"
+    ):
+        prepare(bent)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        prepare(lb.equilibrium(s, bent, locked=["upper"]))

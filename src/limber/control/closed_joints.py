@@ -12,6 +12,8 @@ z has one entry for each degree of freedom. E vdot = a, the wanted accelerations
     rank G < controlled joints               redundant drives: z gives the accelerations nearest to a that the closures
                                              allow, each weighed by the inertia that is felt at its joint, 1 / (G G^T)_ii;
                                              the torques are those with the least sum of weights * u^2
+
+Joints that the closures lock have rows of G that are zero but for rounding: they count as zero, and so do their torques.
 """
 
 from __future__ import annotations
@@ -36,6 +38,8 @@ from limber.simulation.table import joint_speeds
 BALANCED = 1e-6
 #: A speed is not chosen as an independent one if the others leave less than this fraction of the largest to it.
 STUCK = 1e-3
+#: The closures lock a joint if it moves less than this fraction of what the same energy would move it by itself.
+LOCKED = 1e-6
 
 
 # --- states ---------------------------------------------------------------------------------------
@@ -164,9 +168,11 @@ def accelerating_torques(
     c = -space.change(evaluated(system, "row_accelerations", (q, v, zero)))
     force = N.T @ inverse_dynamics(system, q, v, zero)[moving]
     driven = np.searchsorted(moving, places)
-    G = N[driven]
-    size = np.linalg.norm(G, axis=1)
-    scale = 1.0 / np.where(size > 0.0, size, 1.0)
+    alone = 1.0 / np.sqrt(np.diag(mass_matrix(system, q))[places])
+    size = np.linalg.norm(N[driven], axis=1)
+    moves = size > LOCKED * alone
+    G = np.where(moves[:, None], N[driven], 0.0)
+    scale = 1.0 / np.where(moves, size, 1.0)
     U, s, Vt = np.linalg.svd(scale[:, None] * G)
     rank = int((s > DEPENDENT * s.max(initial=0.0)).sum())
     z = Vt[:rank].T @ ((U[:, :rank].T @ (scale * (wanted - c[driven]))) / s[:rank])

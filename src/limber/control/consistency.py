@@ -61,6 +61,9 @@ def mean_test(values: ArrayLike, components: int, level: float = 0.95, independe
         filter.
     """
     x = array("values", values, ("N",))
+    if not len(x):
+        raise ArgumentValueError("values is empty: there is nothing to take the mean of.")
+    level = _probability(level)
     count = len(x) if independent is None else whole("independent", independent, 1)
     freedoms = count * whole("components", components, 1)
     tails = np.array([0.5 * (1.0 - level), 0.5 * (1.0 + level)])
@@ -71,13 +74,23 @@ def mean_test(values: ArrayLike, components: int, level: float = 0.95, independe
 def whiteness(innovations: ArrayLike, lag: int = 1, level: float = 0.95) -> list[Consistency]:
     """The autocorrelation of each component of innovations (samples, n) at a lag of `lag` readings, with its bounds."""
     x = _new(innovations)
-    lag, level = whole("lag", lag, 1), number("level", level, above=0.0)
+    lag, level = whole("lag", lag, 1), _probability(level)
     if len(x) <= lag:
         raise ArgumentValueError(f"lag={lag} needs more than {len(x)} innovations.")
     bound = float(ndtri(0.5 * (1.0 + level)) / np.sqrt(len(x) - lag))
     scale = (x**2).mean(axis=0)
     correlation = (x[lag:] * x[:-lag]).mean(axis=0) / scale
     return [Consistency(float(c), -bound, bound) for c in correlation]
+
+
+def _probability(level: float) -> float:
+    """The probability of bounds, checked."""
+    found = number("level", level, above=0.0)
+    if found >= 1.0:
+        raise ArgumentValueError(
+            f"level must be a probability below 1, such as 0.95, got {found:g}."
+        )
+    return found
 
 
 def _new(innovations: ArrayLike) -> Array:

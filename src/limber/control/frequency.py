@@ -5,6 +5,10 @@
 A is balanced and brought to complex Schur form Z U Z^H once. Each frequency then takes one back substitution with the
 triangle s I - U, which runs over all frequencies at once: n^2 (m + p) / 2 operations per frequency. The result is exact
 at each frequency, even if A cannot be diagonalized, as with rigid-body modes.
+
+Balancing gives rows and columns equal sizes. Where the column of a coordinate is zero but for rounding, because nothing
+depends on it, its row becomes so small that the Schur form loses it. A correction by the equations shows that, and such
+models take a solution of their own at each frequency.
 """
 
 from __future__ import annotations
@@ -25,31 +29,65 @@ if TYPE_CHECKING:
 
 #: At most this many complex numbers are held for a part of the frequencies.
 HELD = 300_000
+#: The Schur form serves if a correction changes no output by more than this fraction, at this many frequencies.
+SOUND, PROBES = 1e-6, 9
 
 
 class Responder:
     """The frequency response of one model at any complex s or z."""
 
     def __init__(self, model: LinearModel):
+        self._model = model
         balanced, (scale, _) = scipy.linalg.matrix_balance(model.A, permute=False, separate=True)
         self.U, Z = scipy.linalg.schur(balanced.astype(complex), output="complex")
-        self.B = Z.conj().T @ (model.B / scale[:, None])
+        self._to = Z.conj().T / scale
+        self.B = self._to @ model.B
         self.C = (model.C * scale) @ Z
         self.D, self.dt = model.D, model.dt
+        self._sound = self._is_sound(scale[:, None] * Z)
 
     def at(self, s: np.ndarray) -> np.ndarray:
         """G (len(s), p, m) at complex s or z."""
+        A, B, C = self._model.A, self._model.B, self._model.C
         n, m = self.B.shape
         out = np.empty((len(s), *self.D.shape), dtype=complex)
-        step = max(1, HELD // max(1, n * m))
+        each = n * m if self._sound else n * n
+        step = max(1, HELD // max(1, each))
         for start in range(0, len(s), step):
             part = s[start : start + step]
-            x = np.empty((n, len(part), m), dtype=complex)
-            for k in range(n - 1, -1, -1):
-                right = self.B[k] + np.tensordot(self.U[k, k + 1 :], x[k + 1 :], axes=1)
-                x[k] = right / (part - self.U[k, k])[:, None]
-            out[start : start + step] = self.D + np.moveaxis(np.tensordot(self.C, x, axes=1), 0, 1)
+            if self._sound:
+                x = self._by_triangle(part, self.B[:, None, :])
+                found = np.moveaxis(np.tensordot(self.C, x, axes=1), 0, 1)
+            else:
+                found = C @ np.linalg.solve(part[:, None, None] * np.eye(n) - A, B)
+            out[start : start + step] = self.D + found
         return out
+
+    def _by_triangle(self, s: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """x (n, len(s), m) with (s I - U) x = right."""
+        x = np.empty((len(right), len(s), right.shape[2]), dtype=complex)
+        for k in range(len(x) - 1, -1, -1):
+            rest = right[k] + np.tensordot(self.U[k, k + 1 :], x[k + 1 :], axes=1)
+            x[k] = rest / (s - self.U[k, k])[:, None]
+        return x
+
+    def _is_sound(self, V: np.ndarray) -> bool:
+        """Whether a correction hardly changes the outputs at frequencies that span the poles; V maps to the states."""
+        rates = np.abs(np.diag(self.U))
+        fastest = float(rates.max(initial=0.0)) or 1.0
+        slowest = float(rates[rates > AT_REST * fastest].min(initial=fastest))
+        omega = np.geomspace(1e-2 * slowest, 1e2 * fastest, PROBES)
+        s = np.exp(1j * np.geomspace(1e-4, np.pi, PROBES)) if self.dt else 1j * omega
+        A, B = self._model.A, self._model.B[:, None, :]
+        with np.errstate(all="ignore"):
+            x = self._by_triangle(s, self.B[:, None, :])
+            states = np.tensordot(V, x, axes=1)
+            left = B - s[:, None] * states + np.tensordot(A, states, axes=1)
+            more = self._by_triangle(s, np.tensordot(self._to, left, axes=1))
+            found, change = (np.abs(np.tensordot(self.C, y, axes=1)) for y in (x, more))
+            return not (
+                change.max(axis=2, initial=0.0) > SOUND * found.max(axis=2, initial=0.0)
+            ).any()
 
     def along(self, omega: Array) -> np.ndarray:
         """G at frequencies, rad/s."""

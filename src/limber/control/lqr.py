@@ -24,9 +24,9 @@ import scipy.linalg
 from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
-from limber.checks import Array, finite_numbers, number, numbers, shown
+from limber.checks import Array, finite_numbers, listed, number, numbers, shown
 from limber.constraints import project
-from limber.control.closed_joints import at_rest, holding_torques
+from limber.control.closed_joints import BALANCED, at_rest, holding_torques
 from limber.control.closed_motions import refuse_broken
 from limber.control.controller import Controller, Measured, check_observer
 from limber.control.fed_coordinates import fed_coordinates
@@ -37,14 +37,16 @@ from limber.control.linearize import linearize
 from limber.control.loop import Loop
 from limber.control.riccati import discrete_riccati
 from limber.dynamics.evaluate import check_system
-from limber.dynamics.inverse import inverse_dynamics
-from limber.errors import ArgumentTypeError, ArgumentValueError, DynamicsError
+from limber.dynamics.inverse import inverse_dynamics, mass_matrix
+from limber.errors import ArgumentTypeError, ArgumentValueError, DynamicsError, ModelWarning, warn
 from limber.simulation.laws import SampledLaw, no_memory
 from limber.simulation.result import Result
+from limber.simulation.table import joint_speeds
 
 #: Weights count as negative below this fraction of the largest one.
 ROUNDING = 1e-12
-#: Entries of the balanced A below this fraction of the largest do not couple states.
+#: States are not coupled by entries of A and B below this, with coordinates measured by their inertias, and time by the
+#: fastest motion.
 COUPLED = 1e-12
 
 
@@ -98,7 +100,8 @@ class LQR(Controller):
     bodies : the bodies whose joints have torques; None for all.
     about : (nq,) the configuration to hold, including the modes (`lb.equilibrium`); or a Result, the motion to follow,
         for example from lb.simulate(s, ..., motion={...}), at its own times. In a closed system, a configuration must be
-        an equilibrium that the torques can hold: lb.equilibrium(s, q, locked=bodies).
+        an equilibrium that the torques can hold: lb.equilibrium(s, q, locked=bodies). In an open one, a ModelWarning says if
+        joints without torques are out of balance there.
     points : for a motion, the number of equidistant times at which gains are computed; they are interpolated in
         between.
     delay : the delay from a sample to the effect of its command that the gains account for, s; by default that of the
@@ -176,7 +179,8 @@ class LQR(Controller):
             )
         models = linearize(design, q, v, tau, inputs=torque_inputs(s, places))
         self._fed = fed_coordinates(s, q[0], places, loop, self.observer is not None)
-        self._small = [self._gains_of(models[i]) for i in range(len(self.times))]
+        inertias = mass_matrix(design, q)
+        self._small = [self._gains_of(models[i], inertias[i]) for i in range(len(self.times))]
         self.gains = np.array([self._fed.gains(K, models[i]) for i, K in enumerate(self._small)])
         self._acting = self._fed.acting(self.gains)
         self._names = models.states
@@ -187,9 +191,15 @@ class LQR(Controller):
             self._observe_about(self._first(s))
             self.uses = self.observer.uses
 
-    def _gains_of(self, model: LinearModel) -> Array:
+    def _gains_of(self, model: LinearModel, M: Array) -> Array:
         """The gains at one point, of the states of the model; those of states that the torques do not move are zero."""
-        kept, n = moved_states(model), model.order
+        places = self._prepared
+        kept, n = moved_states(model, M, places.v), model.order
+        if not len(kept):
+            raise ArgumentValueError(
+                f"LQR: the torques of {listed(places.labels)} move nothing: the closures of {model.name!r} lock these joints here. Name other "
+                "joints, bodies=[...]."
+            )
         inner = replace(
             model, A=model.A[np.ix_(kept, kept)], B=model.B[kept], C=model.C[:, kept],
             states=tuple(model.states[i] for i in kept), T=None,
@@ -347,15 +357,45 @@ def _held(
     rest = np.zeros(system.nv)
     if system.closures:
         return q, rest, holding_torques(system, q, places.v, argument)
-    return q, rest, inverse_dynamics(system, q, rest, rest)[places.v]
+    tau = inverse_dynamics(system, q, rest, rest)
+    _warn_of_imbalance(system, places, q, tau, argument)
+    return q, rest, tau[places.v]
 
 
-def moved_states(model: LinearModel) -> np.ndarray:
-    """The states that the inputs move, directly or through other states."""
-    A, (scale, _) = scipy.linalg.matrix_balance(model.A, permute=False, separate=True)
-    B = np.abs(model.B / scale[:, None])
-    linked = np.abs(A) > COUPLED * np.abs(A).max()
-    moved = B.max(axis=1) > COUPLED * B.max()
+def _warn_of_imbalance(
+    system: System, places: JointPlaces, q: Array, tau: Array, argument: str
+) -> None:
+    """Warn if joints without torques would not stay at rest; `tau` (nv,) would hold everything."""
+    free = np.setdiff1d(joint_speeds(system), places.v)
+    if not tau[free].any():
+        return
+    M = mass_matrix(system, q)
+    off = np.linalg.solve(M[np.ix_(free, free)], -tau[free])
+    if np.sqrt(-off @ tau[free]) > BALANCED * np.sqrt(tau @ np.linalg.solve(M, tau)):
+        worst = int(np.abs(off).argmax())
+        warn(
+            f"LQR: {argument} is no equilibrium of {system.name!r} that the torques of {listed(places.labels)} could hold: "
+            f"{system.describe_v(int(free[worst]))} would accelerate by {abs(off[worst]):.3g}. lb.equilibrium(system, q, locked=[...]), with "
+            "these bodies locked, finds one.",
+            ModelWarning,
+        )
+
+
+def moved_states(model: LinearModel, M: Array, torques: np.ndarray) -> np.ndarray:
+    """The states of a model of `linearize` that its inputs move, directly or through other states.
+
+    M : (nv, nv) the mass matrix.
+    torques : the places in v of the inputs.
+    """
+    nv, n = len(M), model.order // 2
+    T = np.eye(nv) if model.T is None else model.T[:nv, :n]
+    unit = np.sqrt(np.einsum("ij,ik,kj->j", T, M, T))
+    A = np.abs(model.A) * np.outer(np.tile(unit, 2), np.tile(1.0 / unit, 2))
+    rate = max(float(np.sqrt(A[n:, :n].max(initial=0.0))), float(A[n:, n:].max(initial=0.0))) or 1.0
+    time = np.repeat([1.0, 1.0 / rate], n)
+    linked = A * np.outer(time, 1.0 / time) / rate > COUPLED
+    B = np.abs(model.B) * np.outer(np.tile(unit, 2), np.sqrt(np.diag(M)[torques]))
+    moved = (B > COUPLED).any(axis=1)
     while True:
         more = moved | linked[:, moved].any(axis=1)
         if (more == moved).all():

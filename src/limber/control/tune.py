@@ -187,7 +187,7 @@ class _Design:
         self.M = mass_matrix(s, self.q)
         self.M_r = self.M[np.ix_(places.v, places.v)]
         whole = linearize(s, self.q, rest, tau, inputs=torque_inputs(s, places))
-        self.kept = moved_states(whole)
+        self.kept = moved_states(whole, self.M, places.v)
         self.plant = replace(
             whole, A=whole.A[np.ix_(self.kept, self.kept)], B=whole.B[self.kept],
             C=np.eye(len(self.kept)), D=whole.D[self.kept],

@@ -12,8 +12,9 @@ from limber.checks import Array, repeated, shown
 from limber.dynamics.evaluate import External, vectors
 from limber.dynamics.forward import forward_dynamics
 from limber.dynamics.freedoms import locked_speeds
+from limber.dynamics.reach import reach
 from limber.dynamics.refusals import of_batch
-from limber.dynamics.rows import carried, closure_jacobian, worst
+from limber.dynamics.rows import NOTHING, carried, closure_jacobian, worst
 from limber.errors import ArgumentValueError, DynamicsError
 
 #: What may be left of forces that neither motors nor closures carry, relative to the largest force.
@@ -59,10 +60,13 @@ def refuse_broken_accelerations(
     nv = system.nv
     named = {"vdot": (vdot, nv), "caused": (caused, nv), "released": (released, nv)}
     _, (states, *rates) = vectors(system, q=(q, system.nq), **named)
+    unit = reach(system)
     for i, (state, wanted, found, free) in enumerate(zip(states, *rates)):
         A = closure_jacobian(system, state)
-        off, size = A @ (wanted - found), np.abs(A) @ np.abs([wanted, found, free]).sum(axis=0)
-        if np.abs(off).max() > BROKEN * size.max():
+        total = np.abs([wanted, found, free]).sum(axis=0)
+        off, size = A @ (wanted - found), np.abs(A) @ total
+        rounding = NOTHING * (np.abs(A) * unit).max() * (total / unit).max()
+        if np.abs(off).max() > max(BROKEN * size.max(), rounding):
             said = worst(system, off, "would have the acceleration {:.3g} (rad/s^2 or m/s^2)")
             raise ArgumentValueError(
                 f"inverse_dynamics: vdot breaks a closure of {system.name!r}{of_batch(i, len(states))}: {said}, so no "
