@@ -43,6 +43,21 @@ def test_steps_follow_dampers_friction_and_stops(physics):
     assert np.allclose(found, [r.q[-1, 0], r.v[-1, 0]], atol=TOLERANCE)
 
 
+@pytest.mark.parametrize("gravity, friction", [(0.0, 2.0), (-9.81, 0.0), (-9.81, 0.5)])
+def test_steps_follow_the_modes_of_a_joint_that_slides_or_is_held_against_gravity(
+    gravity, friction
+):
+    a = lb.Assembly("boom", gravity=(0, 0, gravity))
+    beam = lb.beam(3.0, 4.0, EI=2e3, modes={"z": 2}, damping=0.01)
+    a.attach("boom", beam, lb.Revolute("y", friction=friction, friction_speed=0.05))
+    a.attach("load", lb.RigidBody(2.0), lb.Fixed(), to="boom", at="tip")
+    s = a.build()
+    rest = lb.equilibrium(s, locked=["boom"])
+    task = lb.exchange.Task(s, 200.0, start=lambda rng: (rest, np.zeros(s.nv)), sample_time=0.02)
+    sliding = s.with_parameters({"boom.joint_friction": 0.0})
+    assert task.step * lb.modes(sliding, rest).omega.max() <= 0.5 * (1.0 + 1e-3)
+
+
 @pytest.mark.parametrize("given", [(60.0, 2400.0), lambda rng: rng.uniform(1200.0, 2400.0)])
 def test_steps_follow_the_stiffest_plant_that_is_drawn(given):
     names = ("upper.EI", "lower.EI")

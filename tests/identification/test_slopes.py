@@ -145,6 +145,62 @@ def test_slopes_where_forces_change_abruptly(joint):
     check(problem(s, sensors, parameters, torque=torque, v0=[0.4, 0.0]), step=1e-4)
 
 
+def spun(link, joint) -> lb.System:
+    a = lb.Assembly("spun")
+    hub = lb.RigidBody(4.0, (0, 0, 0), (0.1, 0.2, 0.2), nodes={"out": (0.3, 0, 0)})
+    a.attach("hub", hub, lb.Revolute("z", damping=0.01))
+    a.attach("link", link, joint, "hub", "out")
+    return a.build()
+
+
+def test_slopes_where_a_spin_up_raises_frequencies_from_zero():
+    rod = lb.RigidBody(1.0, (0.3, 0, 0), (0.01, 0.03, 0.03))
+    s = spun(rod, lb.Revolute("z", damping=0.01))
+    torque = lb.Table([0.0, 0.2, 0.201, 0.4], [[80.0, 0.0], [80.0, 0.0], [0.0, 0.0], [0.0, 0.0]])
+    sensors = [lb.control.Encoder("link", rate=50.0, noise=1e-3)]
+    sensors += [lb.control.Tachometer("link", rate=50.0, noise=1e-3)]
+    p = problem(s, sensors, ["link.mass", "link.com[0]", "link.joint_damping"], torque=torque, v0=[0.0, 0.3])  # fmt: skip
+    check(p, step=5e-4)
+
+
+@pytest.mark.filterwarnings("ignore::limber.errors.TheoryWarning")
+def test_slopes_where_a_spin_up_stiffens_a_beam():
+    beam = lb.beam(2.0, 1.0, EI=10.0, modes={"y": 2}, damping=0.01, geometric_stiffening=True)
+    s = spun(beam, lb.Fixed())
+    path = lb.trajectories.Quintic(0.0, 8.0, 0.4)
+    gauge = [lb.control.StrainGauge("link", at=0.2, y=0.01, rate=50.0, noise=1e-5)]
+    p = problem(s, gauge, ["link.EI", "link.damping_ratio", "link.mass"], motion={"hub": path}, q0=[0.0, 0.01, 0.0])  # fmt: skip
+    check(p, step=5e-4)
+
+
+def test_slopes_of_loads_that_are_faster_than_the_system():
+    def shake(t):
+        w = 200.0
+        return 0.02 * np.sin(w * t), 0.02 * w * np.cos(w * t), -0.02 * w**2 * np.sin(w * t)
+
+    rod = lb.RigidBody(1.0, (0.3, 0, 0), (0.01, 0.03, 0.03))
+    s = spun(rod, lb.Revolute("z", stiffness=1.0))
+    sensors = [lb.control.Encoder("link", rate=50.0, noise=1e-3)]
+    check(problem(s, sensors, ["link.mass", "link.joint_stiffness"], motion={"hub": shake}, q0=[0.0, 0.5], v0=[4.0, 0.0]))  # fmt: skip
+
+
+@pytest.mark.timeout(60)
+def test_slopes_that_are_only_errors_of_the_simulation_do_not_divide_intervals():
+    rod = lb.RigidBody(1.0, (0.3, 0.01, 0), (0.01, 0.03, 0.03))
+    a = lb.Assembly("hanging", gravity=(0, -9.81, 0))
+    a.attach("rod", rod, lb.Revolute("z", damping=0.01))
+    a.attach("beam", lb.beam(0.5, 0.4, EI=10.0, modes=2), lb.Revolute("y", damping=0.01), "rod")
+    s = a.build()
+    rest, t = lb.equilibrium(s), np.linspace(0.0, 0.4, 11)
+    encoder = [lb.control.Encoder("rod", rate=50.0, noise=1e-3)]
+    plan = prepared(s, encoder, simulated_experiment(s, encoder, t, q0=rest), 0, 1e-8, 1e-10)
+    numbers = [("rod.mass", ()), ("rod.joint_damping", ()), ("beam.EI", ())]
+    ends, stages = sensitivity._intervals(s, plan.run)
+    start = sensitivity._start(s, plan.run, numbers)
+    _, wrong = sensitivity._tested(s, plan.run, numbers, ends, stages, start)
+    assert wrong.max() < sensitivity.VIOLATED
+
+
 def test_slopes_of_several_flexible_links():
     a = lb.models.canadarm(damping=0.005)
     a.attach("payload", lb.RigidBody(200.0, inertia=20.0 * np.eye(3)), lb.Fixed(), "link3", "tip")

@@ -39,11 +39,15 @@ class Points(NamedTuple):
     c : (s,) the points.
     slopes : (i, j, 2) minus the effects of the acceleration at point j on u and ud at point i.
     ends : (2, s) the effects of the accelerations on u and ud at the end.
+    tested : a point between the last one and the end, at which the equations are not imposed and can be tested.
+    there : (3, s) the effects of the accelerations on u, ud and udd at `tested`.
     """
 
     c: Array
     slopes: Array
     ends: Array
+    tested: float
+    there: Array
 
 
 @cache
@@ -69,13 +73,24 @@ def _points(c: Array) -> Points:
     values = np.linalg.inv(c[:, None] ** powers).T
     a = (values @ (c ** (powers[:, None] + 1) / (powers[:, None] + 1))).T
     b = values @ (1.0 / (powers + 1))
-    return Points(c, -np.stack([a @ a, a], axis=-1), np.stack([b @ a, b]))
+    x = 0.5 * (float(c[-1]) + 1.0)
+    once, twice = x / (powers + 1), x * x / ((powers + 1) * (powers + 2))
+    there = np.stack([values @ (part * x**powers) for part in (twice, once, 1.0)])
+    return Points(c, -np.stack([a @ a, a], axis=-1), np.stack([b @ a, b]), x, there)
 
 
 def carried(
     points: Points, h: float, C: Array, E: Array, B: Array, u: Array, ud: Array
 ) -> tuple[Array, Array]:
-    """u and ud (n, d) at the end of an interval, from those at its start and C, E and B at its points.
+    """u and ud (n, d) at the end of an interval, from those at its start and C, E and B at its points."""
+    k = accelerations(points, h, C, E, B, u, ud)
+    return reached(points, h, k, u, ud)
+
+
+def accelerations(
+    points: Points, h: float, C: Array, E: Array, B: Array, u: Array, ud: Array
+) -> Array:
+    """The accelerations (s, n, d) at the points of an interval.
 
     The unknowns are the accelerations k_i: udd = k_i, ud = ud_0 + h a_ij k_j, u = u_0 + h c_i ud_0 + h^2 (a a)_ij k_j there.
     B drives the first columns of u.
@@ -93,8 +108,34 @@ def carried(
         raise DynamicsError(
             "the slopes of the motion by the unknowns have no solution: they grow without bound."
         )
-    moved, sped = points.ends @ k.reshape(stages, -1)
+    return k.reshape(right.shape)
+
+
+def reached(points: Points, h: float, k: Array, u: Array, ud: Array) -> tuple[Array, Array]:
+    """u and ud (n, d) at the end of an interval, from its accelerations (s, n, d)."""
+    moved, sped = points.ends @ k.reshape(len(k), -1)
     return u + h * ud + h * h * moved.reshape(u.shape), ud + h * sped.reshape(u.shape)
+
+
+def defects(
+    points: Points, h: Array, k: Array, C: Array, E: Array, B: Array, u: Array, ud: Array
+) -> tuple[Array, Array]:
+    """The errors (m, n, d) of the equations at the tested points of m intervals, and the sums of the magnitudes of their
+    terms there.
+
+    h : (m,) the lengths.
+    k : (m, s, n, d) the accelerations.
+    C, E, B : (m, n, n) and (m, n, ...) at the tested points.
+    u, ud : (m, n, d) at the starts.
+    """
+    h = h[:, None, None]
+    moved, sped, udd = np.einsum("as,msnd->amnd", points.there, k)
+    u, ud = u + h * points.tested * ud + h * h * moved, ud + h * sped
+    right, size = C @ u + E @ ud, np.abs(C) @ np.abs(u) + np.abs(E) @ np.abs(ud)
+    d = B.shape[-1]
+    right[..., :d] += B
+    size[..., :d] += np.abs(B)
+    return np.abs(udd - right), size
 
 
 class _Map:

@@ -7,8 +7,9 @@ Given     the loads on the system, the unknown numbers of the model and the unkn
 Computes  q, v, vdot at the required times, and their derivatives
 How       `simulate` gives the states at the Gauss points of every interval; `derivatives` gives C, E and B there, all
           at once and exact to rounding; Gauss collocation, of order six to sixteen, gives u and ud at the ends of the
-          intervals. With friction, stops or strong dampers, Radau points are used, and intervals are halved as needed
-Cost      of an interval with s Gauss points: s evaluations of `derivatives`, and s nv linear equations
+          intervals, which are divided wherever the equations do not hold between these points. With friction, stops or
+          strong dampers, Radau points are used, and intervals are halved as needed
+Cost      of an interval with s Gauss points: s + 1 evaluations of `derivatives`, and s nv linear equations
 """
 
 from __future__ import annotations
@@ -19,13 +20,24 @@ from typing import Any
 
 import numpy as np
 
+from limber.assembly import parameters
 from limber.assembly.system import System
 from limber.checks import Array
 from limber.control.joints import not_plain
 from limber.dynamics import Derivatives, derivatives, integrate
 from limber.dynamics.stiffness import turned_with
 from limber.errors import DynamicsError
-from limber.identification.collocation import carried, gauss, refined
+from limber.identification.collocation import (
+    LEAST,
+    MANY,
+    MOST_INTERVALS,
+    SHORTEST,
+    accelerations,
+    defects,
+    gauss,
+    reached,
+    refined,
+)
 from limber.joints.physics import FRICTION
 from limber.simulation import Result, Table, simulate
 
@@ -35,6 +47,9 @@ Number = tuple[str, tuple[int, ...]]
 #: The largest product z of a frequency and an interval by the number of Gauss points: the error of an oscillation over an
 #: interval, (s!)^2 / ((2 s)! (2 s + 1)!) z^(2 s + 1), is then 2e-9 at most.
 INTERVALS = {3: 0.3, 4: 0.7, 5: 1.3, 6: 2.0, 7: 2.6, 8: 3.8}
+#: Intervals are divided if the equations are violated between the Gauss points by this fraction of the largest accelerations so
+#: far; an oscillation with the products above violates them by less than half of it.
+VIOLATED = 2e-4
 #: More Gauss points than USUAL are taken only up to this many linear equations in an interval: their cost grows with
 #: the cube.
 USUAL, EQUATIONS = 5, 130
@@ -178,24 +193,100 @@ def moving(system: System, run: Run, numbers: Sequence[Number]) -> Motion:
 def _followed(
     system: System, run: Run, numbers: Sequence[Number], ends: Array, stages: int, X: Array
 ) -> Array:
-    """[u, ud] (m, 2 nv, d) at the ends of intervals, from those at the first, along a smooth motion."""
-    points = gauss(stages)
-    inside = (ends[:-1, None] + np.diff(ends)[:, None] * points.c).ravel()
+    """[u, ud] (m, 2 nv, d) at the ends of intervals, from those at the first, along a smooth motion.
+
+    The intervals follow the frequencies at the start.  Wherever these have risen, or the loads change faster, the equations
+    are violated between the Gauss points, and the intervals there are divided.
+    """
+    grid = ends
+    while True:
+        U, wrong = _tested(system, run, numbers, grid, stages, X)
+        parts = np.where(np.diff(grid) > SHORTEST * (grid[-1] - grid[0]), _parts(wrong, stages), 1)
+        if (parts == 1).all():
+            return U[np.searchsorted(grid, ends)]
+        grid = _divided(grid, parts, run.knots())
+        if len(grid) > len(ends) + MOST_INTERVALS:
+            raise DynamicsError(
+                f"the slopes of the motion by the unknowns change so fast that {MOST_INTERVALS} intervals of time do not follow them. "
+                "Take a shorter part of the readings."
+            )
+
+
+def _tested(
+    system: System, run: Run, numbers: Sequence[Number], ends: Array, stages: int, X: Array
+) -> tuple[Array, Array]:
+    """[u, ud] (m, 2 nv, d) at the ends of intervals, and the error (m - 1,) of the equations between the points of each, as a
+    fraction of the largest accelerations so far.
+    """
+    points, nv = gauss(stages), system.nv
+    inside = (ends[:-1, None] + np.diff(ends)[:, None] * [*points.c, points.tested]).ravel()
     result = simulated(system, run, np.append(inside, ends[-1]))
-    U = np.zeros((len(ends), 2, system.nv, X.shape[1]))
+    U = np.zeros((len(ends), 2, nv, X.shape[1]))
     U[0] = X.reshape(U.shape[1:])
-    count = max(1, ROWS // stages)
+    wrong, largest = np.zeros(len(ends) - 1), np.zeros(U.shape[2:])
+    units = np.ones(X.shape[1])
+    for j, (name, _) in enumerate(numbers):
+        units[j] = np.abs(parameters.find(system, name).value).max(initial=0.0) or 1.0
+    dq, dv = _inexact(run, result)
+    each = stages + 1
+    count = max(1, ROWS // each)
     for k in range(0, len(ends) - 1, count):
         lengths = np.diff(ends[k : k + count + 1])
-        rows = result.rows(np.arange(k * stages, (k + len(lengths)) * stages))
-        C, E, B = _second_order(rows, numbers, stages)
+        rows = result.rows(np.arange(k * each, (k + len(lengths)) * each))
+        C, E, B = _second_order(rows, numbers, each)
         own = _reached(C, E, B, *U[k])
         if not len(own):
             continue
         C, E, B = C[..., own[:, None], own], E[..., own[:, None], own], B[..., own, :]
+        a = np.empty((len(lengths), stages, len(own), X.shape[1]))
         for i, h in enumerate(lengths):
-            U[k + i + 1][:, own] = carried(points, h, C[i], E[i], B[i], *U[k + i][:, own])
-    return U.reshape(len(ends), -1, X.shape[1])
+            start = U[k + i][:, own]
+            a[i] = accelerations(points, h, C[i, :-1], E[i, :-1], B[i, :-1], *start)
+            U[k + i + 1][:, own] = reached(points, h, a[i], *start)
+        starts = U[k : k + len(lengths), :, own]
+        off, terms = defects(points, lengths, a, C[:, -1], E[:, -1], B[:, -1], starts[:, 0], starts[:, 1])  # fmt: skip
+        sizes = np.abs(a).max(axis=1)
+        sizes[0] = np.maximum(sizes[0], largest[own])
+        sizes = np.maximum.accumulate(sizes)
+        largest[own] = sizes[-1]
+        sizes = np.maximum(sizes, LEAST * np.maximum(terms, sizes.max(axis=1, keepdims=True)))
+        at = np.arange(k, k + len(lengths)) * each + stages
+        noise = np.abs(C[:, -1]) @ dq[at][:, own, None] + np.abs(E[:, -1]) @ dv[at][:, own, None]
+        sizes = np.maximum(sizes, noise / (VIOLATED * units))
+        wrong[k : k + len(lengths)] = (off / np.where(sizes > 0.0, sizes, 1.0)).max(axis=(1, 2), initial=0.0)  # fmt: skip
+    return U.reshape(len(ends), -1, X.shape[1]), wrong
+
+
+def _inexact(run: Run, result: Result) -> tuple[Array, Array]:
+    """The errors (n, nv) that the tolerances of a simulation allow for its coordinates, in the layout of v, and speeds up
+    to each of its rows.
+    """
+    coordinates = np.zeros_like(result.v)
+    for where in result.system.layout.values():
+        for q, v in ((where.q_modes, where.v_modes), (where.q_joint, where.v_joint)):
+            sizes = np.abs(result.q[:, q])
+            same = q.stop - q.start == v.stop - v.start
+            coordinates[:, v] = sizes if same else sizes.max(axis=1, keepdims=True, initial=0.0)
+    largest = np.maximum.accumulate([coordinates, np.abs(result.v)], axis=1)
+    dq, dv = run.rtol * largest + run.atol
+    return dq, dv
+
+
+def _parts(wrong: Array, stages: int) -> np.ndarray:
+    """Into how many parts intervals are divided, given the errors of the equations in them."""
+    wrong = np.where(np.isfinite(wrong), wrong, np.inf)
+    with np.errstate(divide="ignore"):
+        return np.clip(np.ceil((wrong / VIOLATED) ** (1.0 / stages)), 1, MANY).astype(int)
+
+
+def _divided(ends: Array, parts: np.ndarray, knots: Array) -> Array:
+    """The ends of intervals that are divided: at the knots within them, or else into equal parts."""
+    found = []
+    for start, end, n in zip(ends, ends[1:], parts):
+        margin = SAME * (ends[-1] - ends[0])
+        inner = knots[(knots > start + margin) & (knots < end - margin)] if n > 1 else ()
+        found.append(np.append(start, inner) if len(inner) else np.linspace(start, end, n, endpoint=False))  # fmt: skip
+    return np.concatenate([*found, ends[-1:]])
 
 
 def _slopes_at(
