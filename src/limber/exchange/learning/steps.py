@@ -2,8 +2,8 @@
 
 The motion about a configuration at rest is x' = A x with x = [dq, v]. For each eigenvalue of A, a step covers at most
 half a radian of its oscillation, and at most twice its time constant, because the method becomes unstable at 2.79
-times. The eigenvalues include modes, springs and dampers, friction, and stops where they are pressed. Friction is a strong
-damper while it sticks and nearly constant while it slides, which frees the oscillations of the joint.
+times. The eigenvalues include modes, springs and dampers, friction, and stops where they are pressed. Friction is a
+strong damper while it sticks and nearly constant while it slides, which frees the oscillations of the joint.
 """
 
 from __future__ import annotations
