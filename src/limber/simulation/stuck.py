@@ -32,7 +32,9 @@ def why_stuck(run: Run, method: Method) -> str:
     if gap > 0.0:
         return _open(run, method, float(gap), int(row))
     q = run.state[: s.nq]
-    if np.all(np.abs(q) < HUGE) and (singular := why_singular(s, q, run.forces.numbers)):
+    # fixed steps that are too long also lead there
+    settled = method.adaptive and np.all(np.abs(q) < HUGE)
+    if settled and (singular := why_singular(s, q, run.forces.numbers)):
         return (
             f"the simulation of {s.name!r} got stuck at t = {run.t:.6g} s: {singular} The result so far is in "
             "error.result."
