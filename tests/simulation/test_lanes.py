@@ -8,6 +8,7 @@ import pytest
 
 import limber as lb
 from helpers.compare import assert_close
+from helpers.gpu import needs_gpu
 from limber.errors import collected_warnings
 from limber.simulation.validity import cases_in_doubt, warn_outside_theory
 
@@ -286,3 +287,44 @@ def test_cases_checked_at_once_have_the_verdicts_that_they_have_alone():
     assert f"{count} of 40 cases of the batch gave a warning, that of case {worst} is the gravest" in str(found[0])  # fmt: skip
     doubt = cases_in_doubt(s, batch.q, batch.v, batch.tau[:, 0])
     assert all(doubt[case] for case in alone if alone[case]) and not doubt.all()
+
+
+@needs_gpu
+@pytest.mark.parametrize("varied", [False, True])
+def test_a_gpu_gives_what_lanes_give(hub, varied):
+    given = cases(hub, 70)
+    if not varied:
+        del given["parameters"]
+    gpu, lanes = (
+        lb.simulate(hub, 0.2, engine=e, **given, **OPTIONS) for e in ("cuda", "generated")
+    )
+    assert gpu.finished.all()
+    for name in ("q", "v", "tau"):
+        assert_close(getattr(gpu, name), getattr(lanes, name), 1e-10)
+
+
+def laws(arm):
+    """A controller of each kind that runs in lanes, and the arguments of its run."""
+    about, given = arm_cases(arm)
+    path = lb.trajectories.Cycloid([0.02, -0.03], 0.125, start=[0.3, -0.5])
+    gains = {"sample_time": 2.0**-9, "reference": path}
+    yield lb.control.PD((25.0, 10.0), (1.0, 0.5), **gains), given
+    yield (
+        lb.control.PID((25.0, 10.0), 3.0, (1.0, 0.5), filter_time=0.01, limit=30.0, **gains),
+        given,
+    )
+    yield lb.control.PD((25.0, 10.0), (1.0, 0.5), gravity=True, **gains), given
+    yield lb.control.ComputedTorque(25.0, 10.0, **gains), given
+    yield lb.control.LQR(1.0, 1e-3, sample_time=2.0**-7, about=about, points=4), given
+
+
+@needs_gpu
+@pytest.mark.parametrize("number", range(5))
+def test_a_gpu_gives_what_lanes_give_with_a_controller(arm, number):
+    law, given = list(laws(arm))[number]
+    gpu, lanes = (
+        lb.simulate(arm, 0.15625, engine=e, torque=law, **given) for e in ("cuda", "generated")
+    )
+    assert gpu.finished.all() and np.ptp(gpu.tau, axis=1).max() > 1e-3
+    for name in ("q", "v", "tau"):
+        assert_close(getattr(gpu, name), getattr(lanes, name), 1e-10)
