@@ -12,6 +12,7 @@ from helpers.generated import evaluated, program, values
 from limber.codegen import cuda_source as cuda
 from limber.codegen import graph as g
 from limber.codegen import repeats, rolled
+from limber.codegen.program import Argument, Program
 
 TOLERANCE = 1e-12
 
@@ -90,3 +91,30 @@ def test_short_programs_and_programs_without_repetition_stay_as_they_are():
     s = lb.models.spacecraft(modes=4).build()
     p = program(s, "forward_dynamics", wrt="q")
     assert rolled.rolled(p, d, 40, 100) is None
+
+
+@needs_gpp
+@pytest.mark.parametrize("unused", [0, 3, 6])
+def test_a_value_that_one_repetition_computes_for_itself(tmp_path, monkeypatch, unused):
+    """What comes after the loop uses a value of all repetitions but one."""
+    monkeypatch.setattr(rolled, "LONG", 100)
+    graph, rng = g.Graph(), np.random.default_rng(unused)
+    x, y = graph.inputs(0, 7), graph.inputs(1, 7)
+    last, kept = 1.0, []
+    for k in range(7):
+        last = last * x[k] + y[k]
+        for i in range(60):
+            last = last * (0.5 + 0.01 * i) + x[k]
+            if i == 30:
+                kept.append(last)
+    total = last
+    for k, value in enumerate(kept):
+        if k != unused:
+            total = total * y[k] + value
+    inputs, outputs = (Argument("x", (7,)), Argument("y", (7,))), (Argument("z", (1,)),)
+    p = Program("sums", inputs, outputs, ((total,),), graph)
+    assert rolled.rolled(p, cuda.dialect(False), 0, 0).frames.size["far"] >= 6
+    states = [list(rng.standard_normal((2, 7))) for _ in range(3)]
+    (got,) = on_threads(tmp_path, p, states)
+    for i, args in enumerate(states):
+        assert_close(got[:, i], evaluated(p, args)[0], TOLERANCE)

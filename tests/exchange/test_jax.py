@@ -181,7 +181,7 @@ def test_callbacks_give_the_same_numbers(forward):
 
     _, smooth = smooth_function(flyer(), "step", {})
     for count in (None, 9):
-        given = tuple(map(jnp.asarray, (*state(4, count), 0.01)))
+        given = [jax.device_put(x, jax.devices("cpu")[0]) for x in (*state(4, count), 0.01)]
         found = jax.jit(lambda *x: for_jax._on_host(*x, smooth=smooth))(*given)
         right = jax.jit(lambda *x: for_jax._on_cpu(*x, smooth=smooth))(*given)
         for mine, other in zip(found, right):

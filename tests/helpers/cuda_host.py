@@ -3,6 +3,7 @@
 import ctypes
 import shutil
 import subprocess
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -66,3 +67,67 @@ def on_host(tmp_path, text, entry, arrays, scalars, states, single=False):
 def by_structure(batch, dtype=np.float64):
     """(states, *shape) -> (*shape, states), contiguous."""
     return np.ascontiguousarray(np.moveaxis(np.array(batch, dtype=dtype), 0, -1))
+
+
+class HostArray(np.ndarray):
+    """What stands for an array on the GPU."""
+
+
+def host_cupy(tmp_path, room=1 << 16):
+    """A CuPy that holds NumPy arrays and runs kernels on the host; `room` is the shared memory of a block, in bytes."""
+
+    def module(code, options):
+        number = len(list(tmp_path.glob("*.so")))
+        source, library = tmp_path / f"m{number}.cpp", tmp_path / f"m{number}.so"
+        source.write_text(
+            f"{SHIM}\n{code}\n#ifdef SINGLE\nfloat\n#else\ndouble\n#endif\nshared_values[1 << 16];\n"
+            'extern "C" void place(unsigned block, unsigned threads, unsigned thread)\n'
+            "{ blockIdx.x = block; blockDim.x = threads; threadIdx.x = thread; }\n"
+        )
+        defined = [o for o in options if o.startswith("-D")]
+        if "extern __shared__ float" in code:
+            defined.append("-DSINGLE")
+        done = subprocess.run(
+            ["g++", "-O0", "-w", "-shared", "-fPIC", "-Wl,-Bsymbolic", *defined, "-o", library, source],
+            check=False, capture_output=True, text=True,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr[:3000]
+        loaded = ctypes.CDLL(str(library))
+
+        def get_function(name):
+            def kernel(grid, block, arguments, shared_mem):
+                assert shared_mem <= room
+                given = [_as_c(x) for x in arguments]
+                for b in range(grid[0]):
+                    for t in range(block[0]):
+                        loaded.place(b, block[0], t)
+                        getattr(loaded, name)(*given)
+
+            return HostKernel(kernel)
+
+        return SimpleNamespace(get_function=get_function)
+
+    device = SimpleNamespace(attributes={"MaxSharedMemoryPerBlockOptin": room})
+    return SimpleNamespace(
+        ndarray=HostArray,
+        empty=lambda shape, dtype: np.full(shape, np.nan, dtype).view(HostArray),
+        asarray=lambda x: np.ascontiguousarray(x).view(HostArray),
+        RawModule=module,
+        cuda=SimpleNamespace(Device=lambda: device),
+    )
+
+
+class HostKernel(SimpleNamespace):
+    """A kernel: it is called, and takes attributes."""
+
+    def __init__(self, run):
+        super().__init__(run=run)
+
+    def __call__(self, *args, **options):
+        self.run(*args, **options)
+
+
+def _as_c(x):
+    if isinstance(x, np.ndarray):
+        return ctypes.c_void_p(x.ctypes.data)
+    return {"int64": ctypes.c_longlong, "uint64": ctypes.c_ulonglong}[x.dtype.name](int(x))

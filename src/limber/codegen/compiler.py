@@ -17,6 +17,7 @@ from limber.codegen.generated import OF_CLOSURES, OPERATIONAL
 from limber.codegen.law_source import LawPlaces
 from limber.codegen.program import OperationCount, Program
 from limber.codegen.request import Request
+from limber.codegen.stages import stages
 from limber.codegen.trace import trace
 from limber.constraints.independent import Independent, independent_rows
 from limber.constraints.operational import probed
@@ -130,9 +131,8 @@ def compile(
                 'function="rollout" is of the whole system: leave out body, node, external, driven and ends.'
             )
         return _rollout(system, target, wrt, parameters, rows, single)
-    program = programmed(
-        system, function, body, node, wrt, external, parameters, driven, rows, ends
-    )
+    request = requested(system, function, body, node, wrt, external, parameters, driven, rows, ends)
+    program = _program(request, wrt)
     if single and function in OF_CLOSURES and system.closures and is_all(rows):
         raise ArgumentValueError(
             f'rows="all" needs dtype="float64", got {shown(dtype)}: single precision cannot tell which closure rows depend '
@@ -148,9 +148,7 @@ def compile(
 
         return write(program, path, name, single)
     if target == "cuda":
-        from limber.codegen.cuda import CudaFunction  # noqa: PLC0415
-
-        return CudaFunction(program, single)
+        return _on_gpu(request, wrt, program, single)
     source = c.library(program, lanes, single)
     turns = [at.start for _, at in quaternions(system)] if program.inputs[0].name == "q" else []
     caller = call.Caller(program, c_compiler.loaded(source), single, threads, turns)
@@ -163,6 +161,16 @@ def compile(
     f.program = program
     f.__doc__ = program.about
     return f
+
+
+def _on_gpu(
+    request: Request, wrt: str | Sequence[str] | None, program: Program, single: bool
+) -> Any:
+    from limber.codegen.cuda import CudaFunction  # noqa: PLC0415
+    from limber.codegen.cuda_stages import CudaStages  # noqa: PLC0415
+
+    found = None if wrt is None else stages(request, wrt, program)
+    return CudaFunction(program, single) if found is None else CudaStages(program, found, single)
 
 
 def loaded(program: Program, lanes: int = 1) -> call.Caller:
@@ -234,6 +242,19 @@ def operation_count(
 
 
 def programmed(
+    system, function, body, node, wrt, external, parameters, driven=(), rows="independent", ends=()
+) -> Program:
+    """The program that the arguments of `compile` ask for."""
+    return _program(
+        requested(system, function, body, node, wrt, external, parameters, driven, rows, ends), wrt
+    )
+
+
+def _program(request: Request, wrt: str | Sequence[str] | None) -> Program:
+    return trace(request) if wrt is None else derivative(request, wrt)
+
+
+def requested(
     system,
     function,
     body,
@@ -244,8 +265,8 @@ def programmed(
     driven=(),
     rows: str | ArrayLike = "independent",
     ends: Ends = (),
-) -> Program:
-    """The program that the arguments of `compile` ask for."""
+) -> Request:
+    """What the arguments of `compile` ask to trace, apart from derivatives."""
     for value, what in ((external, "external"), (parameters, "parameters"), (driven, "driven")):
         if isinstance(value, str) or not isinstance(value, Sequence):
             raise ArgumentTypeError(f"{what} must be a list, got {shown(value)}.")
@@ -270,7 +291,7 @@ def programmed(
         request = replace(request, ends=at)
         if function in OPERATIONAL:
             request = replace(request, system=probed(request.system, at))
-    return trace(request) if wrt is None else derivative(request, wrt)
+    return request
 
 
 def is_all(rows: str | ArrayLike) -> bool:

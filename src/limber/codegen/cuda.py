@@ -36,17 +36,28 @@ def needed_cupy() -> Any:
     return cupy
 
 
+def block_of(size: int) -> int:
+    """The threads of a block that has room for `size` bytes of shared memory for each; 0 if even a warp has not."""
+    block = BLOCK
+    if size:
+        room = needed_cupy().cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"]
+        while block and block * size > room:
+            block = block // 2 if block > WARP else 0
+    return block
+
+
 def _library(value: Any) -> str:
     """The library that an array belongs to."""
     return type(value).__module__.partition(".")[0]
 
 
-class _Kernel:
+class Kernel:
     """A compiled kernel and what every call of it shares."""
 
     def __init__(
-        self, program: Program, single: bool, text: str, entry: str, model: Program | None = None
+        self, program: Program, single: bool, text: str, entry: str, programs: Sequence[Program]
     ):
+        """programs : those that the text has."""
         if len(program.inputs) > 64:  # one bit each says whether all states share it
             raise ArgumentValueError(
                 f"{program.name} has {len(program.inputs)} inputs; a kernel has at most 64. Name fewer parameters."
@@ -55,26 +66,29 @@ class _Kernel:
         self.source = text
         self.dtype = np.dtype(np.float32 if single else np.float64)
         self._entry = entry
-        found = (loops(p, single) for p in needed(program, model))
+        found = (loops(p, single) for p in programs)
         near = max((x.frames.size["near"] for x in found if x is not None), default=0)
         self._near = near * self.dtype.itemsize  # shared memory of a thread
 
     @cached_property
     def _block(self) -> int:
         """The threads of a block: as many as its shared memory has room for."""
-        block = BLOCK
-        if self._near:
-            room = needed_cupy().cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"]
-            while block > WARP and block * self._near > room:
-                block //= 2
-        return block
+        return block_of(self._near) or WARP
+
+    @property
+    def _options(self) -> tuple[str, ...]:
+        return ("--std=c++14", f"-DBLOCK={self._block}")
+
+    @cached_property
+    def _module(self) -> Any:
+        return needed_cupy().RawModule(code=self.source, options=self._options)
 
     @cached_property
     def _kernel(self) -> Any:
-        options = ("--std=c++14", f"-DBLOCK={self._block}")
-        kernel = (
-            needed_cupy().RawModule(code=self.source, options=options).get_function(self._entry)
-        )
+        return self._loaded(self._entry)
+
+    def _loaded(self, entry: str) -> Any:
+        kernel = self._module.get_function(entry)
         if self._near:
             kernel.max_dynamic_shared_size_bytes = self._block * self._near
         return kernel
@@ -146,12 +160,13 @@ class _Kernel:
         with cupy.cuda.ExternalStream(pointer):  # memory that is freed serves this stream alone
             yield
 
-    def _launch(self, states: int, arguments: list[Any]) -> None:
+    def _launch(self, states: int, arguments: list[Any], kernel: Any = None) -> None:
         """Launch on the current stream."""
         block = self._block
         grid, shared = ((states + block - 1) // block,), block * self._near
         if states:
-            self._kernel(grid, (block,), tuple(arguments), shared_mem=shared)
+            run = self._kernel if kernel is None else kernel
+            run(grid, (block,), tuple(arguments), shared_mem=shared)
 
     def _returned(self, like: Any, arrays: list[Any]) -> Any:
         """Results as arrays of the library that `like` belongs to."""
@@ -166,14 +181,14 @@ class _Kernel:
         return f"<CUDA kernel: {self.program.about}, {self.dtype}>"
 
 
-class CudaFunction(_Kernel):
+class CudaFunction(Kernel):
     """A generated function on the GPU: arrays (*shape, states) in, arrays (*shape, states) out.
 
     An input without the last dimension is shared by all states.  `source` is the CUDA C++ text.
     """
 
     def __init__(self, program: Program, single: bool):
-        super().__init__(program, single, source(program, single), program.name)
+        super().__init__(program, single, source(program, single), program.name, needed(program))
 
     def __call__(self, *args: Any) -> Any:
         """The results for device arrays."""
@@ -184,23 +199,35 @@ class CudaFunction(_Kernel):
             raise ArgumentTypeError(
                 f"{self.program.name} takes {len(inputs)} arrays ({names}), got {len(args)}."
             )
-        arrays, shared, sizes = [], 0, {}
-        for i, (a, x) in enumerate(zip(inputs, args)):
+        arrays, shared, sizes = {}, set(), {}
+        for a, x in zip(inputs, args):
             array = self._array(a.name, x, ((*a.shape, None), a.shape))
             if array.ndim == len(a.shape):
-                shared |= 1 << i
+                shared.add(a.name)
             else:
                 sizes[a.name] = array.shape[-1]
-            arrays.append(array)
+            arrays[a.name] = array
         states = self._states(sizes) if sizes else 1
         like = next((x for x in args if not isinstance(x, int | float)), None)
         with self._on_stream(like, args):
-            results = [cupy.empty((*a.shape, states), self.dtype) for a in self.program.outputs]
-            self._launch(states, [*arrays, *results, np.int64(states), np.uint64(shared)])
-        return self._returned(like, results)
+            for a in self.program.outputs:
+                arrays[a.name] = cupy.empty((*a.shape, states), self.dtype)
+            self._run(states, arrays, shared)
+        return self._returned(like, [arrays[a.name] for a in self.program.outputs])
+
+    def _run(self, states: int, arrays: dict[str, Any], shared: set[str]) -> None:
+        """Write the outputs; arrays and those that all states share, by name."""
+        self._launch(states, self._arguments(self.program, states, arrays, shared))
+
+    @staticmethod
+    def _arguments(program: Program, states: int, arrays: dict[str, Any], shared: set[str]) -> list:
+        """The arguments of the kernel of a program."""
+        bits = sum(1 << i for i, a in enumerate(program.inputs) if a.name in shared)
+        given = [arrays[a.name] for a in (*program.inputs, *program.outputs)]
+        return [*given, np.int64(states), np.uint64(bits)]
 
 
-class CudaRollout(_Kernel):
+class CudaRollout(Kernel):
     """Whole simulations on the GPU, one for each thread: f(q, v, tau, dt, steps, record=steps).
 
     The shapes are q (nq, states), v (nv, states), and tau (nv, states), which is constant throughout, or
@@ -217,7 +244,7 @@ class CudaRollout(_Kernel):
         model: Program | None = None,
     ):
         text = rollout_source(program, single, law, model)
-        super().__init__(program, single, text, "rollout", model)
+        super().__init__(program, single, text, "rollout", needed(program, model))
         self._law = law
 
     def __call__(

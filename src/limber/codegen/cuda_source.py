@@ -34,9 +34,9 @@ def dialect(single: bool) -> Dialect:
 def source(program: Program, single: bool) -> str:
     """The kernel of a program, named after it."""
     local = dialect(single)
-    parts = [_shared_values(local)]
+    parts = [shared_values(local)]
     parts += [_functions(p, local) for p in program.callees]
-    parts.append(_kernel(program, replace(local, element="{name}[{i} * {name}_n + {name}_t]")))
+    parts.append(kernel(program, local))
     return "\n".join(parts)
 
 
@@ -45,7 +45,8 @@ def loops(program: Program, single: bool) -> Rolled | None:
     return _rolled(program, dialect(single))
 
 
-def _shared_values(d: Dialect) -> str:
+def shared_values(d: Dialect) -> str:
+    """What comes before all kernels."""
     return f"#ifndef BLOCK\n#define BLOCK {BLOCK}\n#endif\nextern __shared__ {d.real} shared_values[];\n"
 
 
@@ -124,7 +125,9 @@ def _functions(program: Program, d: Dialect) -> str:
     return "\n".join(parts)
 
 
-def _kernel(program: Program, d: Dialect) -> str:
+def kernel(program: Program, local: Dialect) -> str:
+    """The kernel alone, in a dialect for local arrays."""
+    d = replace(local, element="{name}[{i} * {name}_n + {name}_t]")
     real = d.real
     arrays = [f"const {real} *__restrict__ {a.name}" for a in program.inputs]
     arrays += [f"{real} *__restrict__ {a.name}" for a in program.outputs]
@@ -166,7 +169,7 @@ def _kernel(program: Program, d: Dialect) -> str:
     return "\n".join(parts)
 
 
-def needed(program: Program, model: Program | None) -> tuple[Program, ...]:
+def needed(program: Program, model: Program | None = None) -> tuple[Program, ...]:
     """The programs that a kernel calls, each after those that it calls."""
     own = () if model is None else (*model.callees, model)
     return (*own, *program.callees, program)
@@ -183,7 +186,7 @@ def rollout_source(
     """
     local = dialect(single)
     real = local.real
-    parts = [_shared_values(local)]
+    parts = [shared_values(local)]
     parts += [_functions(p, local) for p in needed(program, model)]
     nq, nv = program.inputs[0].size, program.inputs[1].size
     extra = program.inputs[4:]

@@ -92,10 +92,16 @@ class _Placing:
             for k in range(s.count):
                 self.turn += [(n, k, j) for j in range(s.period)]
         self.uses = uses
+        # one line stores the values of all repetitions, also of those in which nothing outside uses them
+        outward = {
+            (self.turn[i][0], self.turn[i][2])
+            for i, value in enumerate(nodes)
+            if any(self.turn[j][:2] != self.turn[i][:2] for j in uses[value.index])
+        }
         self.leaving = [
             value.index
             for i, value in enumerate(nodes)
-            if any(self.turn[j][:2] != self.turn[i][:2] for j in uses[value.index])
+            if (self.turn[i][0], self.turn[i][2]) in outward
         ]
         self.rows: list[_Row] = []
         self.cell: dict[int, Cell] = {}
@@ -182,8 +188,10 @@ class _Placing:
 
     def _span(self, index: int) -> tuple[int, int]:
         """From the node that computes a value to the first that uses it in the last repetition that does."""
-        last = self.turn[max(self.uses[index])][:2]
         own = self.where[index]
+        if not self.uses[index]:  # a result, stored for the sake of other repetitions
+            return own, own
+        last = self.turn[max(self.uses[index])][:2]
         if last == self.turn[own][:2]:
             return own, max(self.uses[index])
         return own, min(i for i in self.uses[index] if self.turn[i][:2] == last)

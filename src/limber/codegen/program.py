@@ -47,7 +47,7 @@ class OperationCount:
 
 @dataclass(eq=False)
 class Program:
-    """`results[i]` are the elements of output i, in terms of the inputs in `graph`."""
+    """`results[i]` are the elements of output i, in terms of the inputs in `graph`; None for one that is not computed here."""
 
     name: str
     inputs: tuple[Argument, ...]

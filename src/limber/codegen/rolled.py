@@ -103,7 +103,7 @@ class _Writer:
             lines += self._written(loop, after)
         for n, values in enumerate(self.program.results):
             for i, x in enumerate(values):
-                if type(x) is not Value or x.op == g.INPUT:
+                if x is not None and (type(x) is not Value or x.op == g.INPUT):
                     lines.append(f"{self._output(n, str(i))} = {self._fixed(x)};")
         size = sum(s.period for s in self.stretches)
         return Rolled(lines, self.numbers, self.places, self.frames, size)

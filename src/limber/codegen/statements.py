@@ -92,7 +92,7 @@ class _Writer:
                 target = dialect.at(argument, i)
                 if type(x) is Value:
                     self.results.setdefault(x.index, []).append(target)
-                else:
+                elif x is not None:
                     self.constants.append((target, x))
         self.uses: Counter[int] = Counter()
         self.last: dict[int, int] = {}
