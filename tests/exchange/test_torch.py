@@ -169,6 +169,29 @@ def test_on_a_gpu(forward):
         assert_close(y.grad.cpu(), x.grad, TOLERANCE)
 
 
+def test_on_a_stream_of_a_gpu(forward):
+    """Nothing waits for the host: what comes before and after on the same stream is in order."""
+    pytest.importorskip("cupy", reason="the extra gpu is not installed")
+    if not torch.cuda.is_available():
+        pytest.skip("needs a GPU that PyTorch can use")
+    given = [*state(2, 2000), 3.0]
+    right = forward(*tensors(*given, grad=False))
+    stream = torch.cuda.Stream()
+    slow = torch.randn(6000, 6000, dtype=torch.float64, device="cuda")
+    there = [x.cuda() for x in tensors(*given, grad=False)]
+    forward(*there)  # compiles
+    torch.cuda.synchronize()
+    with torch.cuda.stream(stream):
+        for _ in range(5):
+            q, v, tau, mass = (x.clone() for x in there)
+            v += 0.0 * (slow @ slow)[0, 0]  # arrives late
+            found = 2.0 * forward(q, v, tau, mass)
+            del q, v, tau, mass
+            torch.randn(2000, 9, dtype=torch.float64, device="cuda")  # takes memory that is free
+    stream.synchronize()
+    assert_close(found.cpu(), 2.0 * right, TOLERANCE)
+
+
 def test_what_cannot_work_is_refused(forward):
     q, v, tau, mass = tensors(*state(), 3.0, grad=False)
     with pytest.raises(ArgumentValueError, match=r"tau .*must have shape \(9,\).*got \(4,\)"):
