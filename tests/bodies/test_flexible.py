@@ -13,6 +13,7 @@ import pytest
 from scipy.linalg import block_diag, expm
 
 import limber as lb
+from limber.bodies import points
 
 TOLERANCE = 1e-12
 MODES = 3
@@ -271,6 +272,17 @@ def test_two_bodies_in_one_add_their_integrals():
     first, second, whole = (lb.FlexibleBody.from_nodes(**d).integrals for d in (*parts, both))
     for name in ("mass", "S0", "J0", "E0", "F0", "G0", "J1", "F1", "J2", "S2", "G1"):
         close(getattr(first, name) + getattr(second, name), getattr(whole, name), name)
+
+
+@pytest.mark.parametrize("size", [1, 1000])
+def test_sums_over_many_nodes_are_taken_in_parts(monkeypatch, size):
+    data = random_nodes(np.random.default_rng(5), rotary=True, n=50)
+    whole = lb.FlexibleBody.from_nodes(**data).integrals
+    monkeypatch.setattr(points, "PART", size)
+    parts = lb.FlexibleBody.from_nodes(**data).integrals
+    assert len(data["mass"]) > size // (9 * MODES**2)
+    for name in ("F1", "J2", "S2", "G1"):
+        close(getattr(parts, name), getattr(whole, name), name)
 
 
 def test_separate_parts_do_not_couple():

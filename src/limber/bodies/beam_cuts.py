@@ -15,6 +15,7 @@ from limber.bodies.beam import beam_nodes, mass_points, shapes_of
 from limber.bodies.flexible import FlexibleBody
 from limber.bodies.nodes import Nodes
 from limber.bodies.points import MassPoints
+from limber.bodies.quadrature import gauss_legendre
 from limber.bodies.recipe import BeamRecipe
 from limber.bodies.shapes import Shapes
 from limber.checks import Array
@@ -56,9 +57,7 @@ def _between_cuts(x: Array, length: float, most: int) -> tuple[Array, Array]:
     ends = np.unique(np.clip([0.0, *x, length], 0.0, length))
     parts = np.diff(ends)
     # as many as on the whole beam for long parts, fewer for short ones
-    found = [
-        np.polynomial.legendre.leggauss(16 + int((32 + 8 * most) * part / length)) for part in parts
-    ]
+    found = [gauss_legendre(16 + int((32 + 8 * most) * part / length)) for part in parts]
     at = [start + 0.5 * part * (1.0 + xi) for start, part, (xi, _) in zip(ends[:-1], parts, found)]
     share = [0.5 * part / length * weight for part, (_, weight) in zip(parts, found)]
     return np.concatenate(at), np.concatenate(share)

@@ -16,13 +16,13 @@ faster than any power of the degree: to about 1e-12 for the numbers of polynomia
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 from numpy.polynomial import Legendre
-from numpy.polynomial.legendre import leggauss, legint, legvander
+from numpy.polynomial.legendre import legint, legvander
 
 from limber.bodies.beam_shapes import BeamShape
+from limber.bodies.quadrature import gauss_legendre
 from limber.checks import Array
 
 
@@ -53,12 +53,9 @@ class PolynomialShape:
         return self.shear(x)
 
 
-_unit_points = cache(leggauss)
-
-
 def gauss_points(length: float, most: int) -> tuple[Array, Array]:
     """Stations and their shares of the length, for integrals over shapes of up to so many modes of a kind."""
-    xi, weight = _unit_points(48 + 8 * most)
+    xi, weight = gauss_legendre(48 + 8 * most)
     return 0.5 * length * (1.0 + xi), 0.5 * weight
 
 

@@ -19,6 +19,7 @@ from typing import Protocol
 
 import numpy as np
 
+from limber.bodies.quadrature import gauss_legendre
 from limber.bodies.roots import bracketed_root
 from limber.checks import Array
 
@@ -112,7 +113,7 @@ def bending_shapes(
     """The first `count` bending modes in one plane, normalized with the load."""
     shapes: list[BeamShape] = []
     ratios = load[0] / mass, load[1] / (mass * length**2)
-    xi, weight = np.polynomial.legendre.leggauss(48 + 8 * count)
+    xi, weight = gauss_legendre(48 + 8 * count)
     x = 0.5 * length * (1.0 + xi)
     tip = np.array(length)
     for b in _bending_roots(*ratios, count):

@@ -14,6 +14,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.polynomial import legendre
 
+from limber.bodies.quadrature import gauss_legendre
 from limber.checks import Array
 
 
@@ -23,7 +24,7 @@ def foreshortening(length: float, slopes: Callable[[Array], Array], x: Array, or
     slopes : gives (k, 2, m), the slopes y' and z' of the m modes at k stations.
     order : of the Gauss quadrature and of the Legendre series by which the running integral is computed.
     """
-    xi, weight = legendre.leggauss(order)
+    xi, weight = gauss_legendre(order)
     slope = slopes(0.5 * length * (1.0 + xi))
     products = np.einsum("kcr,kcs->krs", slope, slope)
     degree = np.arange(order)

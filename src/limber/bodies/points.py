@@ -25,6 +25,9 @@ from limber.bodies.shapes import Shaped, Shapes
 from limber.checks import Array
 from limber.short_repr import short_repr
 
+#: Numbers in the arrays of one part of a sum over points.
+PART = 200_000
+
 
 @dataclass(frozen=True, eq=False)
 class MassPoints(Shaped):
@@ -135,38 +138,54 @@ class _Sums:
         self.rotary = bool(np.any(c1) or np.any(t[np.any(inertia, axis=(1, 2))]))
         self.S2 = np.zeros((m, m, 3), scalar)
         self.G1 = np.zeros((m, m, m), scalar)
-        self.F1 = np.zeros((m, m, 3), scalar)
-        self.J2 = np.zeros((m, m, 3, 3), scalar)
-        for point in zip(mass, l, inertia, a, t, c1, p1, tilde, turned):
-            self._add_point(*point)
+        self.F1 = -_cross_of(_products(mass, p1, a))
+        self.J2 = _dyad_of(_products(mass, a, a))
+        if self.rotary:
+            step = max(1, PART // (9 * m * m))
+            fields = [mass, l, inertia, a, t, c1, tilde, turned]
+            for i in range(0, len(mass), step):
+                self._add_rotary(*(x[i : i + step] for x in fields))
 
     def integrals(self) -> ModalIntegrals:
         """The sums as modal integrals."""
         plain = self.mass, self.S0, self.J0, self.E0, self.F0, self.J1, self.G0, self.F1
         return ModalIntegrals(*plain, upper(self.J2), self.S2, self.G1)
 
-    def _add_point(self, mass, l, inertia, a, t, c1, p1, tilde, turned):
-        """Second-order integrals of one point; r and s are the first two axes."""
-        self.F1 += mass * np.cross(a[None, :], p1[:, None])
-        self.J2 += mass * dyad(a[:, None], a[None, :])
-        if not self.rotary:
-            return
+    def _add_rotary(self, mass, l, inertia, a, t, c1, tilde, turned):
+        """Add the second-order integrals of points that turn; their axis is the first one, then come r and s."""
+        mass = mass[:, None, None, None]
         # c2[r, s] = (lambda_r x (lambda_s x c) + lambda_s x (lambda_r x c)) / 2
-        c2 = np.cross(t[:, None], c1[None, :])
-        c2 = 0.5 * (c2 + np.swapaxes(c2, 0, 1))
-        self.S2 += mass * c2
-        Ts = np.cross(t[None, :], t[:, None])  # [r, s] lambda_s x lambda_r
-        self.F1 += mass * (np.cross(l, c2) + np.cross(c1[None, :], a[:, None]))
-        self.F1 += np.einsum("sij,rj->rsi", turned, t) + 0.5 * Ts @ inertia
-        pull = np.einsum("rsi,qi->rqs", c2, a)
-        spin = np.einsum("rsi,ij,qj->rqs", Ts, inertia, t)
-        half = mass * pull - 0.5 * spin
+        c2 = np.cross(t[:, :, None], c1[:, None])
+        c2 = 0.5 * (c2 + np.swapaxes(c2, 1, 2))
+        self.S2 += (mass * c2).sum(axis=0)
+        Ts = np.cross(t[:, None], t[:, :, None])  # [r, s] lambda_s x lambda_r
+        TsI = Ts @ inertia[:, None]
+        F1 = mass * (np.cross(l[:, None, None], c2) + np.cross(c1[:, None], a[:, :, None]))
+        self.F1 += (F1 + 0.5 * TsI).sum(axis=0) + np.einsum("nsij,nrj->rsi", turned, t)
+        pull = np.einsum("nrsi,nqi->rqs", mass * c2, a)
+        half = pull - 0.5 * np.einsum("nrsj,nqj->rqs", TsI, t)
         self.G1 += half + np.swapaxes(half, 0, 1)
-        self.J2 += mass * (
-            dyad(a[:, None], c1[None, :]) + dyad(c1[:, None], a[None, :]) + dyad(l, c2)
-        )
-        twice = np.einsum("rij,sjk->rsik", tilde, tilde)
-        bent = 0.5 * (twice + np.swapaxes(twice, 0, 1)) @ inertia
-        cross = np.einsum("rij,jk,skl->rsil", tilde, inertia, tilde)
+        J2 = dyad(a[:, :, None], c1[:, None]) + dyad(c1[:, :, None], a[:, None])
+        self.J2 += (mass[..., None] * (J2 + dyad(l[:, None, None], c2))).sum(axis=0)
+        twice = np.einsum("nrij,nsjk->nrsik", tilde, tilde)
+        bent = 0.5 * (twice + np.swapaxes(twice, 1, 2)) @ inertia[:, None, None]
+        bent = bent.sum(axis=0)
+        cross = np.einsum("nrij,nsjk->rsik", tilde @ inertia[:, None], tilde)
         cross = cross + np.swapaxes(cross, 0, 1)
         self.J2 += bent + np.swapaxes(bent, -1, -2) - cross
+
+
+def _products(mass: Array, x: Array, y: Array) -> Array:
+    """(m, m, 3, 3): the sums over points of mass x_r y_s^T."""
+    return np.swapaxes(np.tensordot(mass[:, None, None] * x, y, (0, 0)), 1, 2)
+
+
+def _cross_of(N: Array) -> Array:
+    """The sums of x_r x y_s from those of x_r y_s^T."""
+    return np.einsum("ijk,...jk->...i", LEVI_CIVITA, N)
+
+
+def _dyad_of(N: Array) -> Array:
+    """The sums of dyad(x_r, y_s) from those of x_r y_s^T."""
+    trace = np.einsum("...ii->...", N)
+    return 2.0 * trace[..., None, None] * np.eye(3) - N - np.swapaxes(N, -1, -2)

@@ -31,6 +31,7 @@ from functools import cache
 
 import numpy as np
 
+from limber.bodies.quadrature import gauss_legendre
 from limber.bodies.section import Section
 from limber.checks import Array
 
@@ -57,7 +58,7 @@ def inertia(section: Section) -> Array:
 @cache
 def collocation(points: int) -> tuple[Array, Array, Array]:
     """Gauss points c on [0, 1], their weights b, and A with the integrals from 0 to c_i of the polynomials through them."""
-    xi, weight = np.polynomial.legendre.leggauss(points)
+    xi, weight = gauss_legendre(points)
     c, b = 0.5 * (1.0 + xi), 0.5 * weight
     powers = c[:, None] ** np.arange(points)
     integrals = c[:, None] ** np.arange(1, points + 1) / np.arange(1, points + 1)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from limber.bodies.quadrature import gauss_legendre
 from limber.checks import Array
 
 #: Corners of the edges of a triangle, and the corner opposite.
@@ -40,7 +41,7 @@ class Triangles:
 
 def quadrature(degree: int) -> tuple[Array, Array]:
     """Area coordinates (q, 3) and weights (q,) of sum 1 that integrate polynomials of an even degree exactly."""
-    x, w = np.polynomial.legendre.leggauss(degree // 2 + 1)
+    x, w = gauss_legendre(degree // 2 + 1)
     x, w = 0.5 * (1.0 + x), 0.5 * w
     a, b = (c.ravel() for c in np.meshgrid(x, x, indexing="ij"))
     weight = 2.0 * np.outer(w, w).ravel() * (1.0 - a)
