@@ -80,8 +80,8 @@ def independent_rows(
     rank = max(ranks)
     if driven and any(row_space(system, place).rank > rank for place in places):
         raise DynamicsError(
-            f"more joints of {system.name!r} are driven than its closures leave free, {listed(driven)}: the forces that this "
-            "takes are not unique. Drive fewer joints."
+            f"more joints of {system.name!r} are driven than its closures leave free, {listed(driven)}: the forces needed "
+            "for this are not unique. Drive fewer joints."
         )
     if q is None:
         elsewhere = _rank_elsewhere(system, moving)

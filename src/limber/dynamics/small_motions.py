@@ -109,7 +109,7 @@ def freedoms_if_singular(system: System, q: Array, free: np.ndarray | None = Non
 
     free : indices of the speeds that may move, all by default.
     """
-    system = with_starts_at(system, q, "the look at nearby configurations")
+    system = with_starts_at(system, q, "the examination of nearby configurations")
     space = row_space(system, q, free)
     if not space.null.size or not space.basis.size:
         return 0

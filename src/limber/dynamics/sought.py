@@ -76,8 +76,8 @@ def tell_singular(system: System, q: Array, when: Sequence[str]) -> bool:
     warn(
         f"the cut joint of the closure {name!r} is singular at q{when[state]}: parts of it allow the same motion "
         "there, for instance because its links are stretched out, so its constraints are not fully "
-        "determined. Results that depend on the closure are meaningless at such a position; a millionth of a "
-        "radian away they are right.",
+        "determined. Results that depend on the closure are meaningless at such a position; they are valid again a "
+        "millionth of a radian away.",
         ModelWarning,
     )
     return True
