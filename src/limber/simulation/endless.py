@@ -86,6 +86,6 @@ def endless(happened: list[Happened]) -> SimulationError:
     last = happened[-1]
     return SimulationError(
         f"events follow each other without end at t = {last.t:.9g} s, the last of {len(happened)} being {last.name!r}: "
-        "each action leads back to an event at once, as the ever smaller bounces of a ball do. Let the action stop the "
-        "run when the motion has become slow, move the state away from the zero, or give the event a direction."
+        "each action leads immediately to the next event, like the ever smaller bounces of a ball. Let the action stop "
+        "the run when the motion has become slow or move the state away from zero, or give the event a direction."
     )

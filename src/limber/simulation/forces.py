@@ -103,8 +103,9 @@ class Forces:
         session = self.torque.session
         if session is not None and length > MOST_SAMPLES * session.period:
             raise ArgumentValueError(
-                f"torque: a sample every {session.period:g} s makes {length / session.period:.1e} samples in a run of {length:g} s, and "
-                f"{MOST_SAMPLES:g} are the most: take a longer sample time of the controller, or a lower rate of the sensors."
+                f"torque: a sample every {session.period:g} s makes {length / session.period:.1e} samples in a run of "
+                f"{length:g} s; the maximum is {MOST_SAMPLES:g}. Use a longer sample time for the controller or a lower "
+                "rate for the sensors."
             )
 
 

@@ -107,7 +107,7 @@ def read(stream: BinaryIO, path: Path) -> Result:
         if found != {
             name: (len(rows["t"]), *shape) for name, shape in shapes(system, known).items()
         }:
-            raise FileError(f"{path}: its rows do not fit its model: {found}.", str(path))
+            raise FileError(f"{path}: its rows do not match its model: {found}.", str(path))
         changes = changes_read(system, json.loads(file.attrs.get("changes", "[]")), path)
         signals = signals_read(file.attrs.get("signals", "[]"), file)
         return result_of(system, known, rows, changes, signals, known["ending"])
@@ -134,7 +134,7 @@ def _check(stream: BinaryIO, path: Path) -> None:
                 f"{path}: written by a later version of Limber, in format {int(other[1])}; this one reads format {FORMAT}.",
                 str(path),
             )
-        raise FileError(f"{path}: this result file is damaged at its very start.", str(path))
+        raise FileError(f"{path}: the start of this result file is damaged.", str(path))
     size = stream.seek(0, io.SEEK_END)
     if size < int(known[2]):
         raise FileError(f"{path}: the file is cut off: {size} of {int(known[2])} bytes.", str(path))
@@ -144,8 +144,8 @@ def _check(stream: BinaryIO, path: Path) -> None:
         digest.update(piece)
     if digest.hexdigest() != known[3].decode():
         raise FileError(
-            f"{path}: this result file is damaged, or was changed by another program: its bytes are not those that "
-            "Limber wrote. Take a copy from elsewhere; tools for HDF5 may still read parts of it.",
+            f"{path}: this result file is damaged, or another program changed it: its bytes are not those that Limber "
+            "wrote. Use another copy if there is one; HDF5 tools may still read parts of this one.",
             str(path),
         )
 

@@ -150,8 +150,8 @@ def refuse_indefinite(result: Result, stuck: SimulationError | None = None) -> N
 def _truncated(name: str) -> str:
     """Information about a body with truncated second-order shapes."""
     return (
-        f"The geometric stiffening of {name!r} is truncated, since it is derived from unit loads alone, and "
-        "this form makes the mass matrix indefinite at deflections of a few per cent of the length. Use "
+        f"The geometric stiffening of {name!r} is truncated, since it is derived from unit loads alone, and in this form "
+        "makes the mass matrix indefinite at deflections of a few per cent of the length. Use "
         "fewer modes, divide the body into several, or omit the stiffening."
     )
 
