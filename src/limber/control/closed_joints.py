@@ -95,8 +95,9 @@ def closed_speeds(
         followers = row_space(system, q, unread)
         if followers.basis.shape[1]:
             raise DynamicsError(
-                f"the joints that are measured do not determine the motion of {listed(owners(system, unread))} of {system.name!r} in this "
-                "configuration. Measure more joints, with an Encoder and a Tachometer, or give an observer=..."
+                f"in this configuration of {system.name!r}, the measured joints do not determine the motion of "
+                f"{listed(owners(system, unread))}. Measure more joints, with an Encoder and a Tachometer, or give an "
+                "observer=..."
             )
         v[unread] = -followers.change(space.A @ v[moving])
     v[moving] -= space.change(space.A @ v[moving])
@@ -198,8 +199,9 @@ def holding_torques(system: System, q: Array, places: np.ndarray, argument: str)
         moved = space.basis @ left
         worst = system.describe_v(int(np.abs(moved).argmax()))
         raise ArgumentValueError(
-            f"{argument} is no equilibrium of {system.name!r} that the torques of {listed(owners(system, places))} could hold: "
-            f"{worst} would accelerate by {np.abs(moved).max():.3g}. lb.equilibrium(system, q, locked=[...]), with these bodies locked, "
+            f"{argument} is not an equilibrium of {system.name!r} that the torques of {listed(owners(system, places))} "
+            f"could hold: {worst} would accelerate by {np.abs(moved).max():.3g}. lb.equilibrium(system, q, locked=[...]), "
+            "with these bodies locked, "
             "finds one."
         )
     return torque

@@ -99,7 +99,7 @@ def response(model: LinearModel, omega: ArrayLike) -> np.ndarray:
     given = numbers("omega", omega, "() or (k,)")
     if given.ndim > 1 or not np.isfinite(given).all():
         raise ArgumentValueError(
-            f"omega must be finite frequencies in rad/s, one or a list of them, got shape {given.shape}."
+            f"omega must be one finite frequency in rad/s or a list of them, got shape {given.shape}."
         )
     with one_thread(), np.errstate(divide="ignore", invalid="ignore"):
         found = Responder(model).along(np.atleast_1d(given))

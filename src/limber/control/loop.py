@@ -169,7 +169,8 @@ class Loop:
         same = system.nq == self.system.nq and tuple(system.layout) == tuple(self.system.layout)
         if not same:
             raise ArgumentValueError(
-                f"torque: this loop was made for {self.system.name!r}, and {system.name!r} has other bodies. Make a Loop for it."
+                f"torque: this loop was made for {self.system.name!r}, but {system.name!r} has other bodies. Make a Loop "
+                "for it."
             )
 
     def __repr__(self) -> str:
@@ -188,7 +189,7 @@ class Resumed:
         self._loop._refuse_other(system)
         if not self._loop.runs(self._session):
             raise ArgumentValueError(
-                "torque: this loop or its controller has been in another run since; resume it right after the run."
+                "torque: this loop or its controller has been used in another run since; resume it directly after the run."
             )
         self._session.resume(t0)
         return self._session
@@ -218,7 +219,7 @@ def _listed(name: str, given: Any, kind: Any) -> tuple[Any, ...]:
             )
         if item.name in names:
             raise ArgumentValueError(
-                f"two {name} have the name {item.name!r}: give each its own, name=..."
+                f"two {name} have the name {item.name!r}: give each its own with name=..."
             )
         if kind is Sensor and item.name in RESERVED:
             raise ArgumentValueError(

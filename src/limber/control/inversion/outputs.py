@@ -202,7 +202,7 @@ def _one(system: System, i: int, given: Any, example: str) -> Output:
         raise ArgumentValueError(f"{where}: the axis must be 'x', 'y' or 'z', got {shown(axis)}.")
     if rest and kind != "angle":
         raise ArgumentValueError(
-            f"{where}: only an angle has a point that it is seen from; leave it out."
+            f"{where}: only an angle has a point from which it is measured; leave it out."
         )
     at = system.node_number(body, node, f"{where}: node")
     point = np.zeros(3)

@@ -48,7 +48,8 @@ class Layout:
         self.sample, self.command = len(self.sample_labels), len(self.command_labels)
         if self.sample > MOST_NUMBERS:
             raise ArgumentValueError(
-                f"a sample of this loop has {self.sample} numbers, and a packet holds {MOST_NUMBERS}: read less with sensors."
+                f"a sample of this loop has {self.sample} numbers, but a packet holds {MOST_NUMBERS}: use sensors with "
+                "fewer readings."
             )
         #: What a HELLO says.
         self.numbers = (loop.sample_time, float(self.sample), float(self.command))
