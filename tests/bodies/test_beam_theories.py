@@ -197,7 +197,7 @@ def test_shear_and_rotary_inertia_come_back_from_files(tmp_path):
         ("{circle: {radius: 0.1}, EA: 1}", "got circle and EA"),
         ("{EA: 1, EI: 1, GJ: 1}", "rhoA is missing"),
         ("{circel: {radius: 0.1}}", r"Did you mean 'circle'\?$"),
-        ("{root: {EA: 1, EI: 1, GJ: 1, rhoA: 1}}", "a taper has root and tip"),
+        ("{root: {EA: 1, EI: 1, GJ: 1, rhoA: 1}}", "a taper must have root and tip"),
         ("{root: {EA: 1, EI: 1, GJ: 1, rhoA: 1}, tip: {EA: 1}}", r"section.tip: EI is missing"),
         ("3", "must be a mapping with keys of circle, tube"),
         (

@@ -391,7 +391,7 @@ def test_mesh_files_are_read(tmp_path):
         (lambda: plate((np.eye(3), [[0, 1, 3]]), METAL, 0.1), "3 points"),
         (lambda: plate((np.eye(4)[:, :3], [[0, 1, 2]]), METAL, 0.1), "no cell uses"),
         (lambda: solid(3.0, METAL), "mesh must be (points, cells)"),
-        (lambda: plate(sheet((2, 1), (1, 1)), METAL, 0.1, names={"7": (0, 0, 0)}), "no number"),
+        (lambda: plate(sheet((2, 1), (1, 1)), METAL, 0.1, names={"7": (0, 0, 0)}), "not a number"),
         (lambda: plate(sheet((2, 1), (1, 1)), METAL, 0.1).where(x=0.3), "no node lies at x=0.3"),
         (lambda: plate(sheet((2, 1), (1, 1)), METAL, 0.1).group("root"), "is not a group"),
         (lambda: plate(sheet((2, 1), (1, 1)), METAL, 0.1).strain(np.zeros(36), "up"), "side='up'"),

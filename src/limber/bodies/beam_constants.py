@@ -184,8 +184,8 @@ def _polar_inertia(given, mass, EIy, EIz, EA, rotary, torsion: int) -> float:
         polar = number("polar_inertia", given, **bound)
         if any(rotary) and not abs(rotary[0] - rotary[1]) <= polar * (1.0 + 1e-9):
             raise ArgumentValueError(
-                f"polar_inertia = {polar:g} is smaller than the difference of rotary_inertia = {rotary}: no section "
-                "has such values. For any flat section it is their sum."
+                f"polar_inertia = {polar:g} is smaller than the difference of rotary_inertia = {rotary}: no section has "
+                "these values. For any plane section it is their sum."
             )
         return polar
     if any(rotary):

@@ -48,7 +48,7 @@ class Material:
             put(self, "nu", number("nu", self.nu))  # type: ignore[arg-type]
             if not -1.0 < self.nu <= 0.5:  # type: ignore[operator]
                 raise ArgumentValueError(
-                    f"nu must be above -1 and at most 0.5, got {self.nu:g}: no isotropic material has such a value."
+                    f"nu must be above -1 and at most 0.5, got {self.nu:g}: an isotropic material cannot have this value."
                 )
 
     @property

@@ -295,8 +295,8 @@ def _refuse_stops(limited: bool, given: JointOptions) -> None:
     """Refuse limits that say nothing of their stops, and stops without limits."""
     if limited and "stop_stiffness" not in given:
         raise ArgumentValueError(
-            "limits need stop_stiffness, the stiffness of the stops in N m/rad or N/m. Give 0 for limits that "
-            "have no stops and are only read, for instance by controllers."
+            "limits need stop_stiffness, the stiffness of the stops in N m/rad or N/m. Give 0 for limits that have no "
+            "stops and are only information, for instance for controllers."
         )
     for name in ("stop_stiffness", "stop_damping", "stop_softness"):
         if name in given and not limited:

@@ -72,13 +72,15 @@ class NodeRows:
             nodes = f"{listed(s.names[k] for k in patch[:8])}{', ...' if len(patch) > 8 else ''}"
             if place < len(s):
                 raise ModelError(
-                    f"the rotation of node {name!r} cannot be determined: it has no rotation freedoms of its own, and its "
-                    f"neighbours, {nodes}, do not span a rigid body (three that are not on a line do). Give its neighbours "
+                    f"the rotation of node {name!r} cannot be determined: it has no rotational degrees of freedom of its "
+                    f"own, and its neighbours, {nodes}, do not span a rigid body (three that are not on a line do). Give "
+                    "its neighbours "
                     "in patches={node: [nodes]}."
                 )
             raise ModelError(
-                f"the rotation of the group {name!r} cannot be determined: its nodes, {nodes}, have no rotation freedoms of "
-                "their own and do not span a rigid body (three that are not on a line do). Make the group larger, or name "
+                f"the rotation of the group {name!r} cannot be determined: its nodes, {nodes}, have no rotational degrees "
+                "of freedom of their own and do not span a rigid body (three that are not on a line do). Make the group "
+                "larger, or name "
                 f"its nodes one by one, as structure.group({name!r}) gives them."
             )
         columns = (s.freedoms * patch[:, None] + np.arange(freedoms)).ravel()

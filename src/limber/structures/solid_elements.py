@@ -160,7 +160,7 @@ class SolidElements:
             which = int((bad if bad.size else flat)[0]) + chosen.start
             raise ModelError(
                 f"cell {which} of the mesh has no volume or is turned inside out: its nodes are "
-                f"{self.cells[which].tolist()}. Their order is that of VTK; look for points that are at the same place."
+                f"{self.cells[which].tolist()}. Their order is that of VTK; look for points at the same position."
             )
         slopes = local[None] @ np.linalg.inv(J)
         return slopes, np.abs(volume) * weights

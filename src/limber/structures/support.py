@@ -52,7 +52,8 @@ class Support:
         self._position = structure.position[used]
         if not self.free.size:
             raise ArgumentValueError(
-                "every freedom of the structure is held: nothing is left to deform. Clamp or pin fewer nodes, or use a "
+                "every degree of freedom of the structure is held: nothing is left to deform. Clamp or pin fewer nodes, "
+                "or use a "
                 "RigidBody."
             )
         try:
