@@ -110,7 +110,9 @@ class BeamSection(Section):
         given = {name: x for name, x in self.factors if x is not None}
         for name in given:
             if name not in ("mass", "stiffness", *made.beam_parts):
-                raise (where / "factors").error(f"the beam has no modes that {name} makes.", name)
+                raise (where / "factors").error(
+                    f"the beam has no modes for which {name} is the stiffness.", name
+                )
         return varied(made, Variation(given))
 
 

@@ -93,8 +93,8 @@ def read_deck(source: Source) -> Deck:
                 number(file, x, line, "a number of *INSTANCE") for x in text.split(",") if x.strip()
             ):
                 raise file.error(
-                    "*INSTANCE moves or turns its part: write the deck flat (in Abaqus, with 'Do not use parts and "
-                    "assemblies'), so that its nodes are where the matrices have them.",
+                    "*INSTANCE moves or turns its part: write a flat deck (in Abaqus, with 'Do not use parts and "
+                    "assemblies'), so that its nodes are in the same positions as in the matrices.",
                     line,
                 )
         elif keyword == "NSET" and "ELSET" not in options:
@@ -173,13 +173,14 @@ def _start(
     """A keyword line."""
     if keyword in _PLACING:
         raise file.error(
-            f"*{keyword} makes or moves nodes, which is not done here: write the deck with the coordinates of all nodes, as "
-            "*NODE tables.",
+            f"*{keyword} makes or moves nodes, which is not supported: write the deck with the coordinates of all nodes "
+            "in *NODE tables.",
             line,
         )
     if keyword in _TABLES and "INPUT" in options:
         raise file.error(
-            f"*{keyword} has its table in a file of its own, INPUT={options['INPUT']}: write *{keyword} without INPUT and, in the "
+            f"*{keyword} has its table in a separate file, INPUT={options['INPUT']}: write *{keyword} without INPUT and, "
+            "in the "
             f"next line, *INCLUDE, INPUT={options['INPUT']}.",
             line,
         )
@@ -201,8 +202,8 @@ def _start(
         deck.opened[keyword] += 1
         if keyword in ("PART", "INSTANCE") and deck.opened[keyword] > 1:
             raise file.error(
-                "the deck is one of several parts and instances, whose nodes have other numbers in the matrices: write it "
-                "flat (in Abaqus, with 'Do not use parts and assemblies').",
+                "the deck has several parts and instances, whose nodes have other numbers in the matrices: write a flat "
+                "deck (in Abaqus, with 'Do not use parts and assemblies').",
                 line,
             )
     elif keyword.removeprefix("END ") in _ENDED:
@@ -229,7 +230,7 @@ def _type(file: Source, line: int, options: dict[str, str]) -> tuple[str, int, i
         if given == start or (given.startswith(start) and not given[len(start)].isdigit()):
             return TYPES[start]
     raise file.error(
-        f"the element type {shown(given)} is unknown here. Known types start with {', '.join(TYPES)}.",
+        f"the element type {shown(given)} is not supported. Supported types start with {', '.join(TYPES)}.",
         line,
     )
 

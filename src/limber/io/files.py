@@ -65,9 +65,7 @@ def load(path: str | PathLike, *, lenient: bool = False) -> Assembly:
     kind = robot_kind(where)
     if flag("lenient", lenient) and kind not in ("urdf", "sdf"):
         hint = (
-            " In a model file, write `lenient: true` into its `urdf` section."
-            if kind is None
-            else ""
+            " In a model file, write `lenient: true` in its `urdf` section." if kind is None else ""
         )
         raise ArgumentValueError(f"lenient is for URDF and SDF files, not for {where.name}.{hint}")
     if kind == "urdf":
@@ -116,7 +114,7 @@ def save(
     where = file_path(path)
     if where.suffix.lower() in (*ROBOT_SUFFIXES, ".xml", ".npz"):
         raise ArgumentValueError(
-            f"path={str(where)!r}: a model file is YAML, and {where.suffix} says something else: give a name that ends in "
+            f"path={str(where)!r}: a model file is YAML, but the name ends in {where.suffix}: give a name that ends in "
             ".yaml."
         )
     write_model(assembly, where, flag("expand_beams", expand_beams), arrays)

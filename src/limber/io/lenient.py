@@ -42,7 +42,7 @@ def inertia_notes(bodies: Mapping[str, RigidBody]) -> list[str]:
     strange = [name for name, body in bodies.items() if body.check_inertia is False]
     if strange:
         notes.append(
-            f"the inertias of links {listed(strange)} are kept, but no mass distribution has them: one principal "
+            f"the inertias of links {listed(strange)} are kept, although no mass distribution has them: one principal "
             "moment is larger than the sum of the others"
         )
     negative = {
@@ -65,10 +65,10 @@ def armature_notes(joints: Sequence[str]) -> list[str]:
         return []
     if len(joints) == 1:
         what, whose = (
-            f"joint {joints[0]!r} moves no mass and has an armature",
+            f"joint {joints[0]!r} moves no mass and is given an armature",
             "its acceleration is",
         )
     else:
-        what = f"joints {listed(joints)} move no mass and have armatures"
+        what = f"joints {listed(joints)} move no mass and are given armatures"
         whose = "their accelerations are"
     return [f"lenient: {what} of {ARMATURE:g} kg m^2, or kg, so that {whose} defined"]

@@ -62,7 +62,7 @@ def read_mjcf(path: str | PathLike, *, stops: bool = True, equality: bool = True
     if flag("equality", equality):
         close_equalities(assembly, model, left_out)
     elif model.equalities:
-        left_out.note("the equality constraints are left out, as asked")
+        left_out.note("the equality constraints are left out, as requested")
     for line in notes.lines():
         left_out.note(line)
     left_out.report()

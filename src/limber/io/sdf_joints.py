@@ -90,7 +90,8 @@ def _pitch(joint: SdfJoint) -> float:
     turns = number(element, "thread_pitch", 0.0)
     if turns == 0.0:
         raise element.error(
-            f"joint {joint.name!r} has thread_pitch 0, a screw that does not turn: give screw_thread_pitch, in m a turn."
+            f"joint {joint.name!r} has thread_pitch 0, a screw that does not turn: give screw_thread_pitch, in m per "
+            "revolution."
         )
     return -1.0 / turns
 

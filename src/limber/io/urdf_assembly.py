@@ -178,7 +178,7 @@ def _check_names(argument: str, given: Mapping, known: Mapping, what: str) -> No
 def _own_motions(robot: Urdf) -> list[str]:
     """What to warn of where mimics are left out."""
     return [
-        f"joint {joint.name!r} mimics {joint.mimic[0]!r}: it moves on its own here"
+        f"joint {joint.name!r} mimics {joint.mimic[0]!r}, but here it moves independently"
         for joint in robot.joints.values()
         if joint.mimic is not None
     ]

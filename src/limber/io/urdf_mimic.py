@@ -56,7 +56,8 @@ def followed(joint: UrdfJoint, joints: Mapping[str, UrdfJoint]) -> Follower:
         if name in seen:
             circle = listed(seen[seen.index(name) :])
             raise _error(
-                here, f"the joints {circle} mimic each other in a circle: none drives them."
+                here,
+                f"the joints {circle} mimic each other in a cycle, so none of them drives the others.",
             )
         ratio, offset = ratio * factor, ratio * shift + offset
         here = joints[name]

@@ -54,7 +54,7 @@ def _limit(joint: UrdfJoint, name: str, notes: Notes) -> float | None:
     none."""
     value = getattr(joint, name)
     if value is not None and value < 0.0:
-        notes.single.append(f"joint {joint.name!r}: {name} {value:g} is negative and left out")
+        notes.single.append(f"joint {joint.name!r}: {name} {value:g} is negative and is left out")
     return value if value is not None and 0.0 < value <= FARTHEST else None
 
 

@@ -117,7 +117,8 @@ class InitialSection(Section):
             part = (section.bodies or {}).get(base) if section is not None else None
             if part is not None and part.joint is not None:
                 raise (where / key).error(
-                    f"the joint of {base!r} starts where `orbital` has it: leave it out here, or leave out `orbital`.",
+                    f"`orbital` already gives the start of the joint of {base!r}: leave it out here, or leave out "
+                    "`orbital`.",
                     base,
                 )
 

@@ -99,7 +99,7 @@ def rigid_torques(
             count *= 2
             if total + count > MAX_SAMPLES:
                 raise ArgumentValueError(
-                    f"the torques between {a:g} and {b:g} s need more than {MAX_SAMPLES} samples to be met within "
+                    f"the torques between {a:g} and {b:g} s need more than {MAX_SAMPLES} samples to be represented within "
                     f"{tolerance:g}; raise the tolerance."
                 )
             samples[i] = arm.torques(*_times(a, b, count))
@@ -152,8 +152,8 @@ class _Arm:
             if jump.any():
                 t = times[np.nonzero(jump)[0][0]]
                 raise ArgumentValueError(
-                    f"the path of {name!r} changes its velocity at once at t = {t:g} s: no finite torque follows it. Let "
-                    "each part start with the velocity with which the one before ends."
+                    f"the path of {name!r} has a jump in its velocity at t = {t:g} s, which no finite torque can follow. "
+                    "Let each part start with the velocity at which the previous one ends."
                 )
 
 
