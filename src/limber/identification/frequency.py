@@ -77,7 +77,7 @@ def fit_frequency_response(
     configuration = system.neutral() if q is None else array("q", q, (system.nq,))
     if system.closures:
         raise ArgumentValueError(
-            f"fit_frequency_response is for open systems, and {system.name!r} has closures: {', '.join(system.closures)}."
+            f"fit_frequency_response is for open systems, but {system.name!r} has closures: {', '.join(system.closures)}."
         )
     point = AtRest(configuration, settled, inputs, outputs)
     model = point.of(system).model(system)

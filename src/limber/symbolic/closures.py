@@ -92,6 +92,6 @@ def _refuse_gap(name: str, residual: Polynomial) -> None:
     size = residual.expand()
     if residual and not (residual.is_number() and abs(float(size)) < ROUNDING):
         raise ModelError(
-            f"the closure {name!r} cannot be met in any position: one of its rows is off by {size}, and no coordinate moves "
-            "it. Check lengths, offsets and rotations."
+            f"the closure {name!r} cannot be satisfied in any position: one of its rows is off by {size}, and no "
+            "coordinate changes it. Check lengths, offsets and rotations."
         )

@@ -154,8 +154,8 @@ class Ring:
         if field == 0:
             what = f"a product of {monomial & FIELD} modal coordinates"
         raise ArgumentValueError(
-            f"the equations would have {what}; exponents up to {LARGEST_EXPONENT} are derived. Give a symbol of its own "
-            "to a high power, and put it in with subs(...) afterwards."
+            f"the equations would have {what}, but exponents are limited to {LARGEST_EXPONENT}. Represent a high power by "
+            "a separate symbol, and substitute it with subs(...) afterwards."
         )
 
 
