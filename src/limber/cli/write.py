@@ -77,7 +77,7 @@ class Outputs:
             other = options.setdefault(os.path.realpath(file), option)
             if other != option:
                 raise typer.BadParameter(
-                    f"{file} is written by {other} already: give another name.", param_hint=option
+                    f"{file} is already written by {other}: give another name.", param_hint=option
                 )
         return self
 

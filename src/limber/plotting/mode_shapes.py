@@ -91,7 +91,8 @@ def mode_shapes(
     with_frequency = np.flatnonzero(found.omega > 0.0)[:count]
     if with_frequency.size == 0:
         raise ArgumentValueError(
-            f"{system.name!r} has no mode with a frequency here: it has nothing that bends, or no gravity to swing in."
+            f"{system.name!r} has no mode with a frequency here: nothing in it bends, and no gravity or spring makes it "
+            "swing."
         )
     columns = min(columns, len(with_frequency))
     rows = -(-len(with_frequency) // columns)

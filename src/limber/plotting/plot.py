@@ -185,7 +185,7 @@ def chosen_bodies(system: System, bodies: Iterable[str] | None) -> list[str]:
             f"bodies must be a list of body names, got {shown(bodies)}."
         ) from None
     if not names:
-        raise ArgumentValueError("bodies is empty: name one at least, or leave it out for all.")
+        raise ArgumentValueError("bodies is empty: name at least one, or leave it out for all.")
     return [system.body_of(name, "bodies: body") for name in names]
 
 
