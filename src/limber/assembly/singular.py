@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 #: How many configurations are tried before a system counts as singular.
 CONFIGURATIONS = 3
-#: A system that magnifies relative changes of its numbers by this factor loses half of the 16 digits.
+#: A system that magnifies relative changes of its numbers by this factor loses half of its 16 digits.
 HALF = 1e8
 
 

@@ -13,7 +13,7 @@ from limber.bodies.section import Section, check_sections
 from limber.checks import Array, number, repeated
 from limber.errors import ArgumentTypeError, ArgumentValueError
 
-#: Lengths, masses and stiffnesses above this, or below its inverse, are mistakes.
+#: Lengths, masses and stiffnesses above this, or below its inverse, must be mistakes.
 LARGEST = 1e30
 #: The constants that are inertias, and those that are stiffnesses.
 INERTIAS = ("mass", "polar", "rotary_y", "rotary_z")

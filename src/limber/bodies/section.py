@@ -338,5 +338,5 @@ def check_sections(name: str, value: Any) -> tuple[Section, Section]:
         raise ArgumentTypeError(
             f"{name} must be a lb.Section, or two of them for a taper, got {shown(value)}."
         )
-    ends[0].between(ends[1], 0.5)  # refuses what does not go together
+    ends[0].between(ends[1], 0.5)  # rejects inconsistent combinations
     return ends[0], ends[1]

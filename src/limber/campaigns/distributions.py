@@ -27,7 +27,7 @@ CONTINUOUS: dict[str, tuple[str, ...]] = {
     "exponential": ("mean",),
 }
 DISCRETE = ("choice", "steps")
-#: Options that go with a distribution.
+#: Options that can be combined with a distribution.
 OPTIONS = ("within", "weights")
 #: Where the quantiles of a distribution of SciPy are compared.
 PROBABILITIES = np.linspace(0.0005, 0.9995, 1000)
@@ -107,7 +107,7 @@ def _of_scipy(name: str, given: Any) -> Distribution:
             f"vary[{name!r}] must be a distribution of one finite number, but scipy.stats.{kind} with these arguments is "
             "not."
         )
-    # arguments do not tell all distributions apart, histograms for instance have none
+    # arguments do not distinguish all distributions; histograms, for instance, have none
     return Distribution({"scipy": kind, "quantiles": digest(quantiles.tobytes())}, given.ppf)
 
 

@@ -173,7 +173,7 @@ class State(NamedTuple):
     motion: Any
 
     def unbalanced(self) -> str:
-        """A note on a state that is no equilibrium; empty for one that is."""
+        """A note on a state that is not an equilibrium; empty for one that is."""
         if np.any(self.v):
             return (
                 "Not at rest: the linear model describes small deviations from the motion through this state and is "

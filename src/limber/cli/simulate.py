@@ -190,7 +190,7 @@ def run_case(
     except (ArgumentValueError, ArgumentTypeError) as error:
         if (
             options.method is None and options.step is None
-        ):  # it is the file that asks for what cannot be
+        ):  # the file requests something impossible
             raise FileError(f"{file}: {error}", str(file)) from error
         raise
     return done, None

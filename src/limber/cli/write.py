@@ -37,7 +37,7 @@ class Outputs:
 
     @property
     def files(self) -> list[tuple[str, Path]]:
-        """Every file that may be written, with the option that asks for it."""
+        """Every file that may be written, with the option that requests it."""
         single = (("--csv", self.csv), ("--report", self.report), ("--video", self.video))
         files = [(option, file) for option, file in single if file is not None]
         if self.out is not None:

@@ -124,7 +124,7 @@ class Caller:
         return array
 
     def _with_unit_quaternions(self, q: np.ndarray) -> np.ndarray:
-        """q as the engine takes it: quaternions are normalized, and refused if they are too far from unit."""
+        """q as the engine takes it: quaternions are normalized, and rejected if they are too far from unit."""
         columns = np.add.outer(self.quaternions, np.arange(4))
         parts = q[..., columns].astype(np.float64)
         norms = np.linalg.norm(parts, axis=-1)

@@ -249,7 +249,7 @@ def operation_count(
 def programmed(
     system, function, body, node, wrt, external, parameters, driven=(), rows="independent", ends=()
 ) -> Program:
-    """The program that the arguments of `compile` ask for."""
+    """The program that the arguments of `compile` request."""
     return _program(
         requested(system, function, body, node, wrt, external, parameters, driven, rows, ends), wrt
     )
@@ -271,7 +271,7 @@ def requested(
     rows: str | ArrayLike = "independent",
     ends: Ends = (),
 ) -> Request:
-    """What the arguments of `compile` ask to trace, apart from derivatives."""
+    """What the arguments of `compile` request to be traced, apart from derivatives."""
     for value, what in ((external, "external"), (parameters, "parameters"), (driven, "driven")):
         if isinstance(value, str) or not isinstance(value, Sequence):
             raise ArgumentTypeError(f"{what} must be a list, got {shown(value)}.")

@@ -112,7 +112,7 @@ def evaluated(law: LawPlaces, held: str, real: str) -> list[str]:
 
 
 def _of_model(model: ModelPlaces) -> list[str]:
-    """The lines that turn what is asked for into torques."""
+    """The lines that turn the requested values into torques."""
     lines = [f"x_model[{i}] = x[{place}];" for i, place in enumerate(model.q)]
     for i, place in enumerate(model.v):
         speed = f"y[{place}]" if model.accelerates else "0"

@@ -19,7 +19,7 @@ from limber.simulation import simulate
 from limber.simulation.result import Result
 from limber.structures.threads import one_thread
 
-#: The distance of the output times, as a part of the duration.
+#: The distance of the output times, as a fraction of the duration.
 ROWS = 1500
 
 

@@ -24,7 +24,7 @@ from limber.kernels import layout as L
 CONFIGURATIONS = 3
 #: How far one is from the next, in rad and m: tried in turn until there are enough.
 MOVES = (0.4, 0.3, 0.2, 0.1, 0.4, 0.2, 0.1, 0.05)
-#: Modal coordinates differ by this part of it.
+#: Modal coordinates differ by this fraction of it.
 DEFORMATION = 0.01
 #: A twist within this of the span of the rows of a joint counts as one of them.
 WITHIN = 1e-9

@@ -26,7 +26,7 @@ from limber.errors import ArgumentValueError, DynamicsError
 from limber.joints import CompoundJoint, Fixed, Joint, Prismatic
 from limber.kernels import layout as L
 
-#: Closures whose ends are apart by more than this, in rad and m, or parts of the system's size if that is below 1 m, are not
+#: Closures whose ends are apart by more than this, in rad and m, or fractions of the system's size if that is below 1 m, are not
 #: attached unless in place.
 APART = 1e-6
 #: The closures that lock a joint are named LOCK + the name of the body.

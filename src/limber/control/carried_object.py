@@ -188,7 +188,7 @@ class CarriedObject(Controller):
         a = acceleration + self.kd * (rate - velocity) + self.kp * self._error
         wanted = np.array([_force(force, t) for force in self.squeeze.values()])
         self._held = self._squeezed(q, v, measured)
-        if self._asked is not None:  # what is held now was asked for at the last sample
+        if self._asked is not None:  # the force that is held now was commanded at the last sample
             self._press = self._press + self.sample_time * self.ki * (self._asked - self._held)
         self._asked = wanted
         forces = dict(zip(self.squeeze, wanted + self._press))

@@ -75,7 +75,7 @@ class Channel:
 
 
 def checked(system: System, given: Any, argument: str, known: dict[str, str]) -> list[Channel]:
-    """Check the channels that a user asked for; `known` is INPUTS or OUTPUTS."""
+    """Check the channels that a user requested; `known` is INPUTS or OUTPUTS."""
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise ArgumentTypeError(
             f'{argument} must be a list, as in ["link1", ("force", "link1", "tip", "x")], got {shown(given)}.'

@@ -7,8 +7,8 @@ rows E of the speeds,
 
 z has one entry for each degree of freedom. E vdot = a, the wanted accelerations, gives z in three cases:
 
-    rank G = controlled joints = freedoms    z is unique, and so are the torques
-    fewer controlled joints than freedoms    the freedoms Z with G Z = 0 have no torque: Z^T z = -Z^T N^T b
+    rank G = controlled joints = DOFs        z is unique, and so are the torques
+    fewer controlled joints than DOFs        the directions Z with G Z = 0 have no torque: Z^T z = -Z^T N^T b
     rank G < controlled joints               redundant drives: z gives the accelerations nearest to a that the closures
                                              allow, each weighed by the inertia that is felt at its joint, 1 / (G G^T)_ii;
                                              the torques are those with the least sum of weights * u^2

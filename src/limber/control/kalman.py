@@ -53,7 +53,7 @@ from limber.dynamics.inverse import inverse_dynamics
 from limber.errors import ArgumentTypeError, ArgumentValueError, DynamicsError, ModelWarning, warn
 from limber.simulation.table import joint_speeds
 
-#: Sensors whose readings depend on q and v alone.
+#: Sensors whose readings depend only on q and v.
 READ = (Encoder, Tachometer, Gyro, StrainGauge)
 #: Modes count as in equilibrium if they are off by no more than this fraction of the largest, or by this much.
 BALANCED, SMALL = 1e-3, 1e-9

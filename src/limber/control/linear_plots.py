@@ -337,7 +337,7 @@ def _frequencies(model: LinearModel, omega: ArrayLike | None) -> Array:
 
 
 def _shows(values: np.ndarray) -> np.ndarray:
-    """Which of the responses (frequencies, outputs, inputs) are more than rounding beside the others."""
+    """Which of the responses (frequencies, outputs, inputs) are more than rounding compared with the others."""
     size = np.abs(values)
     largest = size.max(axis=(1, 2), keepdims=True, initial=0.0)
     return (size > ROUNDING * largest).any(axis=0)

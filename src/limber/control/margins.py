@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 #: Sample times that are examined are this many times shorter and longer than the one given, on a grid of this many.
 SHORTER, LONGER, TRIED = 1e-4, 1e3, 70
-#: Where the loop is stable without sampling, sample times are halved further, down to this part.
+#: Where the loop is stable without sampling, sample times are halved further, down to this fraction.
 FURTHER = 1e-12
 #: Sample times so short that more commands than this are pending at once are not tried.
 ON_THEIR_WAY = 20.0

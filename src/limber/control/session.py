@@ -135,7 +135,7 @@ class LoopSession:
         self._logs["command"] = self._command_log
         self._recorded: dict[str, Log] = {}  # those of the controller's outputs
 
-    # --- what `simulate` asks ---------------------------------------------------------------------------
+    # --- what `simulate` calls ---------------------------------------------------------------------------
 
     def bind(self, plant: Plant) -> None:
         """Connect to the run."""

@@ -28,21 +28,21 @@ from limber.native.status import DEPENDENT
 
 #: How many other starts are tried at a time, until all coordinates are found, and for how many states at a time.
 TRIED, STATES = (8, 24, 96, 384), 64
-#: Coordinates whose error is below this are found, in rad and in parts of the size of the system or of the distance of the
-#: ends.  Where none are, another start replaces the usual one if it leaves less than this part of its error.
+#: Coordinates whose error is below this are found, in rad and in fractions of the size of the system or of the distance of the
+#: ends.  Where none are, another start replaces the usual one if it leaves less than this fraction of its error.
 FOUND, BETTER = 1e-9, 0.5
 #: The same for coordinates that were sought from a start that is meant for such configurations (`evaluate.with_starts_at`).
 CLOSE = 0.1
-#: The joint map is singular if one of its singular values is below this part of another; `starts_near` are so far from there,
+#: The joint map is singular if one of its singular values is below this fraction of another; `starts_near` are so far from there,
 #: in rad and m.
 SINGULAR, NEAR = 1e-6, 0.05
-#: A hinge that advances by more than this part of the length of its twist is a screw.
+#: A hinge that advances by more than this fraction of the length of its twist is a screw.
 ADVANCE = 1e-9
 #: How many numbers `cut_coordinates` takes and gives for each closure, coordinates first.
 TAKES, GIVES = 6, 13
 #: Where the errors are among them, and where the `dependence` of the joint map is.
 ERRORS, DEPENDENCE = slice(6, 12), 12
-#: The error of a search that went astray, beyond which coordinates are of no use.
+#: The error beyond which a search has diverged and its coordinates are useless.
 ASTRAY = 1e30
 
 View = Literal["dynamics", "geometry"]
@@ -175,7 +175,7 @@ def _chosen(system: System, q: Array, evaluate: Evaluate) -> _Chosen:
     missed = {}
     for closure in sought(system):
         theta = found[:, closure.number, : closure.joint.nq]
-        well = theta.any(axis=1)  # it did not go astray
+        well = theta.any(axis=1)  # it did not diverge
         near[well, closure.part] = theta[well]
         missed[closure] = np.flatnonzero(~(_error(system, q, found, closure) <= FOUND))
     states = np.unique(np.concatenate(list(missed.values())))
@@ -305,7 +305,7 @@ def _other_turns(joint: Joint, found: Array) -> Array:
     starts = found[..., : joint.nq].copy()
     for place in np.ndindex(found.shape[:-1]):
         theta, left = starts[place], found[place][ERRORS][3:]
-        if not theta.any():  # it went astray
+        if not theta.any():  # it diverged
             continue
         H = joint.H(theta)
         rates = np.array([np.linalg.norm(H[:3, v]) for _, v in screws])

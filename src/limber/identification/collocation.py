@@ -19,7 +19,7 @@ from limber.checks import Array
 from limber.errors import DynamicsError
 
 #: Intervals are divided until a whole one and its halves differ by this fraction of the largest values, but no
-#: further than to this part of the run.
+#: further than to this fraction of the run.
 REFINED, SHORTEST = 1e-7, 1e-13
 #: Those that differ by this many times more are divided into this many parts at once.
 FAR, MANY = 30.0, 8

@@ -44,7 +44,7 @@ HELD = float(np.cos(np.pi / GRID))
 BETWEEN = 10
 #: Pieces of a path in each period of the highest harmonic.
 PIECES = 24
-#: The step of differences, as a part of the coefficients that reach a limit.
+#: The step of differences, as a fraction of the coefficients that reach a limit.
 STEP = 1e-4
 #: The first motion has this fraction of what limits allow.
 FIRST = 0.9

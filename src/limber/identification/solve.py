@@ -27,14 +27,14 @@ SETTLED, PASSES = 0.01, 10
 DOUBT = 1e-4
 #: Residuals below this fraction of the noise are rounding errors of readings without noise.
 UNSEEN = 1e-2
-#: If residuals are larger than this many times the noise, the search may have ended in a wrong place.
+#: If residuals are larger than this many times the noise, the search may have ended at a wrong minimum.
 ASTRAY = 10.0
 #: Numbers below this fraction of what they were at the start are near zero.
 SMALL = 1e-2
 #: The search for starts and biases alone, which comes first, ends if cost or unknowns change by no more than this
 #: fraction.
 ROUGH = 1e-3
-#: A search that ends so near to numbers that the model cannot have was stopped by them.
+#: A search that ends this close to values that are impossible for the model was stopped by them.
 BESIDE = 1e-4
 #: The search ends if cost or unknowns change by no more than this fraction.
 PRECISION = 1e-8

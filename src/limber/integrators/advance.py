@@ -219,7 +219,7 @@ def try_step(context, clock, method, t, h, n, y, k, y_new, point, step):
 
 @kernel
 def choose_next_step(clock, method, h, error, clipped):
-    """Set the step after an accepted one; `method_record.StepControl` tells how."""
+    """Set the step after an accepted one; `method_record.StepControl` defines how."""
     factor = method[LARGEST_FACTOR]
     if error > 0.0:
         factor = method[SAFETY] * error ** method[PROPORTIONAL_EXPONENT]

@@ -18,7 +18,7 @@ PLAN_HEAD = 3
 L_SPEED, L_HELD, L_FADING, L_RATE, L_LIMIT, L_STALL, L_DROP, L_POWER = range(8)
 LAW = 8
 
-#: Times are resolved to this part: that of an event to this part of its step, the end of a run to this part of its time.
+#: Times are resolved to this fraction: that of an event to this fraction of its step, the end of a run to this fraction of its time.
 RESOLUTION = 1e-14
 
 # What `advance` returns.

@@ -60,7 +60,7 @@ def explicit_error(context, method, n, h, k, y, y_new, rtol, atol):
 
     Two estimates are combined as in Hairer, Norsett & Wanner, (10.17).  The energy that came in follows from the
     state and is not controlled, but for the work of torques where joints are driven: a path may be exact in one long step,
-    over which the power is not.  The mean is over the freedoms: with closures it is no smaller than that of a system
+    over which the power is not.  The mean is over the degrees of freedom: with closures it is no smaller than that of a system
     with fewer coordinates, which are some of these.
     """
     s, second_weight = int(method[STAGES]), method[SECOND_WEIGHT]

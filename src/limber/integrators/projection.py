@@ -80,7 +80,7 @@ from .method_record import IS_IMPLICIT
 from .motions import prescribe
 from .rates import tolerance
 
-#: Rows are met if they are off by less than MET, in rad, m or, of a relation, what a coordinate changes it by in one, and less than this part of the
+#: Rows are met if they are off by less than MET, in rad, m or, of a relation, what a coordinate changes it by in one, and less than this fraction of the
 #: system's size if that is below 1 m; their speeds are compared with this times the largest speed, or times 1.  Corrections
 #: are made until then or as long as they help.
 MET, STEPS = 1e-15, 20
@@ -186,7 +186,7 @@ def project_speeds(context, metric, q, v, off, dv, there):
 def project(context, metric, y):
     """Bring the state y onto the closures: 0 if it was there, 1 if it was moved, -1 if the closures cannot be met near it.
 
-    metric: the constants of the system whose mass matrix is P.  SHARED tells by how much and where closures are not met.
+    metric: the constants of the system whose mass matrix is P.  SHARED contains by how much and where closures are not satisfied.
     """
     topo, shared = words_at(context[TOPO]), numbers_at(context[SHARED])
     rows = context[CLOSURE_ROWS]
@@ -301,7 +301,7 @@ def rounding(context, clock, h, y, rtol, atol):
 def rounding_in(context, worst, most, h, y, rtol, atol):
     """What rounding adds to the speeds of y in a time h over the tolerance, where the condition of the rows is `worst` times the best.
 
-    most: the largest error for which rounding is held responsible, as a part of the speeds.
+    most: the largest error for which rounding is held responsible, as a fraction of the speeds.
     """
     topo = words_at(context[TOPO])
     speed = largest(shifted(y, topo[NQ]), topo[NV])

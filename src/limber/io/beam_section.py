@@ -25,7 +25,7 @@ from limber.io.fields import (
 from limber.io.rotations import RotationSection
 from limber.io.section import Section
 
-#: A bound that keeps a slip of the finger from filling the memory.
+#: A bound that prevents a typing error from filling the memory.
 MAX_ELEMENTS = 10_000
 
 

@@ -24,7 +24,7 @@ TYPES = {
     "SPRINGA": ("line", 2, 2), "SPRING2": ("line", 2, 2), "DASHPOTA": ("line", 2, 2),
     "SPRING1": ("point", 1, 1), "MASS": ("point", 1, 1), "ROTARYI": ("point", 1, 1),
 }  # fmt: skip
-#: Keywords that say nothing about where nodes and elements are, and that the stored matrices have in them already.
+#: Keywords that say nothing about where nodes and elements are, and that the stored matrices already include.
 _SILENT = {
     "HEADING", "MATERIAL", "DENSITY", "DAMPING", "EXPANSION", "ELSET", "SURFACE", "FREQUENCY",
     "SOLID SECTION", "SHELL SECTION", "BEAM SECTION", "MEMBRANE SECTION", "MASS", "SPRING", "DASHPOT",
@@ -34,13 +34,13 @@ _SILENT = {
     "MATRIX OUTPUT", "USER MATERIAL", "DEPVAR", "ROTARY INERTIA",
     "BOUNDARY", "AMPLITUDE", "INITIAL CONDITIONS",
 }  # fmt: skip
-#: Keywords that make or move nodes, which the reader does not do.
+#: Keywords that create or move nodes, which the reader does not support.
 _PLACING = ("SYSTEM", "NGEN", "NFILL", "NCOPY", "NMAP")
-#: Keywords whose tables are read, and may be in a file of their own in Abaqus.
+#: Keywords whose tables are read and may be in a separate file in Abaqus.
 _TABLES = ("NODE", "ELEMENT", "NSET")
 #: Keywords that have an END.
 _ENDED = ("STEP", "PART", "INSTANCE", "ASSEMBLY")
-#: The most files that a deck may include, one in the other or beside each other.
+#: The largest number of files that a deck may include, nested or one after another.
 _INCLUDES = 100
 
 

@@ -28,7 +28,7 @@ HEAD = """\
 
 
 def write_model(model: Assembly | System, path: Path, expand_beams: bool, arrays: str) -> None:
-    """Write the model file, and the .npz beside it if arrays go there; each appears complete or not at all."""
+    """Write the model file, and the .npz next to it if arrays go there; each appears complete or not at all."""
     data = model_data(model, expand_beams, path.parent)
     store: dict[str, np.ndarray] = {}
     if arrays == "npz":

@@ -39,7 +39,7 @@ ROBOT_SUFFIXES = {
 
 
 def robot_kind(path: Path) -> str | None:
-    """The kind of a file of another tool, "urdf", "mjcf" or "sdf"; None if it is no such file."""
+    """The kind of a file of another tool, "urdf", "mjcf" or "sdf"; None if it is not such a file."""
     suffix = path.suffix.lower()
     if suffix != ".xml":
         return ROBOT_SUFFIXES.get(suffix)
@@ -101,7 +101,7 @@ def save(
     expand_beams : True to write the numbers of a beam (mode shapes at all of its mass points) instead of its few
         arguments.  Otherwise `load` computes the beam again: the result is identical to the bit with the same
         versions of NumPy and SciPy, and to rounding with others.
-    arrays : "inline", or "npz" to put arrays into an .npz beside the file: those of bodies with mode shapes, with
+    arrays : "inline", or "npz" to put arrays into an .npz next to the file: those of bodies with mode shapes, with
         strains, section forces, and the lines and surfaces of reduced structures for pictures.  An existing .npz of
         that name is replaced together with its model file; one without a model file is an error.
     """

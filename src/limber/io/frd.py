@@ -159,7 +159,7 @@ def _blocks(
 
 
 def _check_format(source: Source, text: str, line: int) -> None:
-    """Blocks are in text with ten digits for a node (format 1); binary ones are refused."""
+    """Blocks are in text with ten digits for a node (format 1); binary ones are rejected."""
     if text[73:75].strip() not in ("0", "1"):
         raise source.error(
             "the block is binary or in an unknown format: write results with *NODE FILE (in text), not *NODE OUTPUT.",

@@ -15,7 +15,7 @@ from limber.io.xml_tree import Element
 
 #: The armature that a lenient reader gives to a joint that moves no mass, kg m^2 or kg.
 ARMATURE = 1e-6
-#: What to do about a file that is refused.
+#: What to do about a file that is rejected.
 ADVICE = (
     "Correct the file, or read it with lenient=True (`lenient: true` in a model file, --lenient on the command line), "
     "which keeps it"

@@ -51,7 +51,7 @@ def read_mjcf(path: str | PathLike, *, stops: bool = True, equality: bool = True
     """
     file = file_path(path)
     left_out, notes = LeftOut(file), Notes()
-    with np.errstate(over="ignore", invalid="ignore"):  # inertias that are too large are refused
+    with np.errstate(over="ignore", invalid="ignore"):  # inertias that are too large are rejected
         model = parse_mjcf(file, left_out, notes, flag("stops", stops))
         inertials = _inertials(model)
     if not model.bodies:
@@ -70,7 +70,7 @@ def read_mjcf(path: str | PathLike, *, stops: bool = True, equality: bool = True
 
 
 def _inertials(model: Mjcf) -> Mapping[str, Inertial]:
-    """The inertias of the bodies, scaled to the total mass that the file asks for."""
+    """The inertias of the bodies, scaled to the total mass that the file specifies."""
     found = {name: inertial_of(body, model.compiler) for name, body in model.bodies.items()}
     total = sum(x.mass for x in found.values())
     if model.compiler.total_mass <= 0.0 or total == 0.0:

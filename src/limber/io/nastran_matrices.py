@@ -68,7 +68,7 @@ def read_matrices(source: Source) -> dict[str, Matrix]:
 def choose(
     source: Source, found: dict[str, Matrix], mass: str | None, stiffness: str | None
 ) -> tuple[Matrix, Matrix]:
-    """The mass and the stiffness matrix: those asked for, or the one pair that is there."""
+    """The mass and the stiffness matrix: those requested, or the only pair in the file."""
     names = [(mass.lower(), stiffness.lower())] if mass and stiffness else PAIRS
     pairs = [pair for pair in names if found.keys() >= set(pair)]
     if not pairs:

@@ -221,7 +221,7 @@ class _Reader:
 
 
 class _Frames:
-    """The frames of a model by their names, placed in the world when they are asked for."""
+    """The frames of a model by their names, placed in the world when they are requested."""
 
     def __init__(self, model: Element, place: Pose):
         self.model = model

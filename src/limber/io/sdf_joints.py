@@ -26,7 +26,7 @@ IN_SCREW = {"screw_thread_pitch", "thread_pitch"}
 IN_AXIS = {"xyz", "dynamics", "limit", "use_parent_model_frame", "mimic"}
 IN_DYNAMICS = {"damping", "friction", "spring_reference", "spring_stiffness"}
 IN_LIMIT = {"lower", "upper", "effort", "velocity", "stiffness"}
-#: Files write this, or more, for a limit that is not there.
+#: Files write this, or more, for a missing limit.
 NONE = 1e16
 
 

@@ -38,7 +38,7 @@ from limber.structures.closure import closed_integrals
 #: Entries (i, j) of the six numbers of J and of the six columns of Oe.
 J_ORDER = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
 OE_ORDER = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2))
-#: What follows from other integrals may differ from them by this part of its size before a warning says so.
+#: What follows from other integrals may differ from them by this fraction of its size before a warning says so.
 _SAME = 1e-3
 _MOST_MODES = 500
 

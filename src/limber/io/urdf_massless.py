@@ -14,7 +14,7 @@ from limber.bodies import RigidBody
 from limber.checks import Array
 from limber.io.urdf import Urdf, UrdfJoint
 
-#: A moment of inertia below this part of the largest one of the same links is rounding.
+#: A moment of inertia below this fraction of the largest one of the same links is rounding.
 ROUNDING = 1e-14
 
 

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-#: Bounds on the content of a file; larger arrays belong in an .npz beside it.
+#: Bounds on the content of a file; larger arrays belong in an .npz next to it.
 MAX_BYTES = 64 * 2**20
 MAX_DEPTH = 40
 MAX_ALIASED = 100_000

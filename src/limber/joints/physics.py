@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from limber.joints.base import Joint
     from limber.joints.packing import Constants
 
-#: Friction is smooth over this speed, rad/s or m/s, unless told otherwise.
+#: Friction is smooth over this speed, rad/s or m/s, unless specified otherwise.
 FRICTION_SPEED = 1e-3
-#: The Stribeck speed in smoothing speeds, unless told otherwise.
+#: The Stribeck speed in smoothing speeds, unless specified otherwise.
 STRIBECK = 10.0
 #: A stop sets in over this part of the range between the limits, or of 1 rad or 1 m where the range is wider or has
 #: one limit only.
 SOFTNESS = 1e-4
-#: s/rad or s/m, unless told otherwise.
+#: s/rad or s/m, unless specified otherwise.
 STOP_DAMPING = 1.0
 #: No number is larger than this but limits of effort and speed, and the speeds and lengths that smooth a law are not
 #: smaller than its inverse: their squares must stay finite and above zero.

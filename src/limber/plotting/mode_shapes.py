@@ -33,7 +33,7 @@ PALE = "#9CC7E2"
 APART = 0.08
 #: The largest twist that is drawn, and the smallest that is seen, rad.
 TWIST, SEEN = 1.0, 0.05
-#: The step of the differences, and what is left of nothing, as parts of the largest motion.
+#: The step of the differences, and the rounding errors that remain of zero, as fractions of the largest motion.
 STEP, ROUNDING = 1e-4, 1e-6
 
 

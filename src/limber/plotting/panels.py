@@ -371,7 +371,7 @@ def signals(selection: Selection) -> list[Panel]:
     found = []
     for name, samples in r.signals.items():
         if name == "guard" and not samples.y.any():
-            continue  # all was well
+            continue  # everything is fine
         within = (samples.t >= r.t[0]) & (samples.t <= r.t[-1])
         t, y = samples.t[within], samples.y[within]
         if name == "command" and len(t) > 1:

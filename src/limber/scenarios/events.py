@@ -21,7 +21,7 @@ from limber.scenarios.states import check_body
 from limber.simulation import Event
 from limber.simulation.topology import changes_of, kind_of, subject_of
 
-#: What may go with `attach`.
+#: Keys that can be combined with `attach`.
 BESIDE_ATTACH = ("in_place", "restitution")
 Known = Mapping[str, Closure | Relation]
 

@@ -299,7 +299,7 @@ class ScenarioSection(Section):
                 "`torque: follow` and `motion` both move the arm along paths: give only one of the two.",
                 "motion",
             )
-        if follows or controlled:  # the joints are held where they start, but for springs
+        if follows or controlled:  # the joints are held where they start, except for springs
             springs = [x.driven for x in actuators if isinstance(x, SeriesElastic)]
             held = [body for body in system.layout if body not in springs]
             q0 = initial.settled(system, q0, v0, None, external, here, held=held)

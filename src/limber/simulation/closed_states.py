@@ -15,10 +15,10 @@ from limber.dynamics.small_motions import freedoms_if_singular
 from limber.dynamics.sought import warn_where_missed
 from limber.errors import ArgumentValueError, DynamicsError, ModelWarning, warn
 
-#: Closures that are off by less than this, in rad and parts of the system's size, or whose speeds are by this part of the
+#: Closures that are off by less than this, in rad and fractions of the system's size, or whose speeds are by this fraction of the
 #: largest speed or of 1, are met by projection.
 SMALL = 1e-6
-#: Rows are independent if random demands on them are met to this part.
+#: Rows are independent if random demands on them are met to this fraction.
 MET = 1e-6
 
 

@@ -21,7 +21,7 @@ from limber.simulation.topology import TopologyChange
 from limber.version import __version__
 
 #: The version of the format of both kinds of result files, and the earlier one that is read as well: it has no changes of
-#: topology, which an earlier Limber would not know of.
+#: topology, which an earlier version of Limber would not know.
 FORMAT, EARLIER = 3, 2
 #: The suffixes that the name of a result file may have; it may also have none.
 SUFFIXES = (".h5", ".hdf5", ".hdf", "")

@@ -20,7 +20,7 @@ from limber.simulation.signals import Failures, Signal, torque_signal, wrench_si
 if TYPE_CHECKING:
     from limber.orbit.field import Field
 
-#: Steps end this far from a jump of a signal, as a part of the length of the run.
+#: Steps end this far from a jump of a signal, as a fraction of the length of the run.
 DISTANCE_FROM_JUMPS = 1e-10
 #: A run takes no more samples of a controller or a sensor than this.
 MOST_SAMPLES = 1e9

@@ -157,7 +157,7 @@ def _laid_out(rows: dict[str, Array], attributes: dict[str, Any]) -> tuple[_Layo
     room = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
     room.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
     room.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
-    # HDF5 calls the methods of the layout, and would take an interrupt inside them for an error of its own.
+    # HDF5 calls the methods of the layout and would mistake an interrupt inside them for one of its own errors.
     with interrupts_wait(), h5py.File(layout, "w", userblock_size=BLOCK) as file:
         for name, value in attributes.items():
             file.attrs[name] = value
@@ -200,41 +200,41 @@ class _Layout(io.RawIOBase):
         return found
 
     def readable(self) -> bool:
-        """As `io` wants it."""
+        """Part of the interface of `io`."""
         return True
 
     def writable(self) -> bool:
-        """As `io` wants it."""
+        """Part of the interface of `io`."""
         return True
 
     def seekable(self) -> bool:
-        """As `io` wants it."""
+        """Part of the interface of `io`."""
         return True
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """As `io` wants it."""
+        """Part of the interface of `io`."""
         self._at = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self.size}[whence]
         return self._at
 
     def tell(self) -> int:
-        """As `io` wants it."""
+        """Part of the interface of `io`."""
         return self._at
 
     def readinto(self, buffer: Any) -> int:
-        """As `io` wants it."""
+        """Part of the interface of `io`."""
         view = memoryview(buffer).cast("B")
         view[:] = self.between(self._at, self._at + len(view))
         self._at += len(view)
         return len(view)
 
     def write(self, data: Any) -> int:
-        """As `io` wants it."""
+        """Part of the interface of `io`."""
         self._written.append((self._at, bytes(data)))
         self._at += len(data)
         self.size = max(self.size, self._at)
         return len(data)
 
     def truncate(self, size: int | None = None) -> int:
-        """As `io` wants it."""
+        """Part of the interface of `io`."""
         self.size = self._at if size is None else size
         return self.size

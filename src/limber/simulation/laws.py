@@ -26,7 +26,7 @@ from limber.checks import Array
 if TYPE_CHECKING:
     from limber.codegen.law_source import LawPlaces
 
-#: Output times may be off the samples by this part of a sample time.
+#: Output times may be off the samples by this fraction of a sample time.
 ON_SAMPLE = 1e-6
 #: States that one instruction handles: the compiler divides them into what the machine has.
 LANES = 8
@@ -174,7 +174,7 @@ class LawTable:
 
 class Product:
     """Products of matrices with columns of cases, in the same order of operations for any number of cases: results of a
-    case do not depend, to the last bit, on those that run beside it.
+    case do not depend, to the last bit, on those that run alongside it.
     """
 
     def __init__(self, pattern: np.ndarray):

@@ -1,6 +1,6 @@
 """Writing the rows of a run while it proceeds, to a file that can be read at any moment.
 
-`run.h5.part` grows beside `run.h5`, which is not touched.  When the run has ended, its complete result is
+`run.h5.part` grows next to `run.h5`, which is not touched.  When the run has ended, its complete result is
 written to `run.h5`, and the other file is removed.
 
     a line that names the format
@@ -65,7 +65,7 @@ PAUSE, MOST = 0.2, 2_000
 
 
 def part_of(path: Path) -> Path:
-    """The path of the file that grows beside a result file during a run."""
+    """The path of the file that grows next to a result file during a run."""
     real = Path(os.path.realpath(path))
     return real.with_name(real.name + ".part")
 

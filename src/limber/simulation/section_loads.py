@@ -27,7 +27,7 @@ from limber.simulation.tanks import drained
 if TYPE_CHECKING:
     from limber.simulation.result import Result
 
-#: So many sections are cut at once.
+#: The number of sections that are cut at the same time.
 CUTS = 12
 
 

@@ -25,7 +25,7 @@ SIGNATURE = ctypes.CFUNCTYPE(
 )
 IN_C = "void f(double t, const double *q, const double *v, double *out)"
 
-#: Two rows of a table stand for a jump if they are closer together than this part of its length.
+#: Two rows of a table stand for a jump if they are closer together than this fraction of its length.
 NEXT = 1e-9
 #: The class of all ctypes functions, and the types by which a pointer to numbers may be declared.
 _FUNCTION: Any = SIGNATURE.__mro__[1]

@@ -69,7 +69,7 @@ def simulate(
 
     Parameters
     ----------
-    q0, v0 : the initial state; by default the neutral configuration at rest.  A ModelWarning tells of joints that start
+    q0, v0 : the initial state; by default the neutral configuration at rest.  A ModelWarning reports joints that start
         far outside of their limits, where stops throw them back.  Closures must be met (`assemble`, `project`).
     torque : None; a constant (nv,), or (r,) for the joints alone; a `Table`; a function (t, q, v) -> tau; a
         compiled function with an `address`, void f(double t, const double *q, const double *v, double *tau),
@@ -82,7 +82,7 @@ def simulate(
         forces make them.  A `Trajectory`, at the times of the simulation, or a function t -> (position, velocity,
         acceleration): the coordinates of the joint in q, its speeds in v, and the rates of these; a function may have
         `breaks`, as for torque.  A compiled function writes these numbers one after the other to `out`.  The initial state
-        of these joints is that of the motion; a q0 or v0 that differs from it is refused.  `Result.tau` has the whole
+        of these joints is that of the motion; a q0 or v0 that differs from it is rejected.  `Result.tau` has the whole
         torque that the motion takes, whatever `torque` gives for these joints.  In a closed system all other joints follow,
         and without v0 they do so from the start, with modes at rest if the joints alone can follow; a motion that closures cannot
         follow is an error.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from limber.assembly.system import System
     from limber.simulation.run import Run
 
-#: Where a run with driven joints is stuck, the closures are looked at so far ahead, as parts of the time that is left.
+#: Where a run with driven joints is stuck, the closures are looked at so far ahead, as fractions of the time that is left.
 AHEAD = (1e-6, 1e-4, 1e-2)
 
 

@@ -27,9 +27,9 @@ from limber.structures.rigid import rigid_motions
 if TYPE_CHECKING:
     from limber.structures.structure import Structure
 
-#: A patch is as good as on a line if its inertia about some axis is less than this part of that about others.
+#: A patch is as good as on a line if its inertia about some axis is less than this fraction of that about others.
 FLAT = 1e-6
-#: A motion of which less than this part is new follows from others.
+#: A motion of which less than this fraction is new follows from others.
 IMPLIED = 1e-9
 
 
@@ -44,7 +44,7 @@ class NodeRows:
         self.places = structure.places
         self.patches = patches
         active = structure.active.reshape(len(structure), structure.freedoms)
-        #: nodes whose own freedoms include all rotations
+        #: nodes whose own degrees of freedom include all rotations
         self.turning = active.all(axis=1) & (structure.freedoms == 6)
 
     def rows(self, place: int) -> sp.csr_array:

@@ -23,9 +23,9 @@ SYMMETRY = 1e-9
 DEFINITE = 1e-6
 #: How much of |K| |u| the forces K u of a rigid-body motion u may be.
 RIGID = 1e-5
-#: Stiffness below this part of another one of the same node is a rounding error.
+#: Stiffness below this fraction of another one of the same node is a rounding error.
 NOTHING = 1e-14
-#: Frequencies that rounding errors of K may move by more than this part are told of.
+#: Frequencies that rounding errors of K may move by more than this fraction are reported.
 ROUNDED = 5e-4
 #: How much of it the mass of a structure may differ between directions.
 ISOTROPY = 1e-6

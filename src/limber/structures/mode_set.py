@@ -20,7 +20,7 @@ from limber.structures.support import Support
 if TYPE_CHECKING:
     from limber.structures.structure import Structure
 
-#: A shape of which less than this part, in M, is new depends on those before it.
+#: A shape of which less than this fraction, in M, is new depends on those before it.
 DEPENDENT = 1e-7
 
 LOADS = (

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from limber.structures.structure import Node, Structure
 
 METHODS = ("normal", "static-correction", "craig-bampton")
-#: A body keeps all nodes of a structure, unless told which, if they have rotations and are not more than this.
+#: A body keeps all nodes of a structure, unless specified otherwise, if they have rotations and are not more than this.
 MANY = 200
 
 

@@ -6,7 +6,7 @@ With shape functions N_a, slopes g_a = grad N_a in space and Lame's constants la
     K_ab   = int lam g_a g_b^T + mu g_b g_a^T + mu (g_a . g_b) I
     K_g,ab = int (g_a . sigma g_b) I          sigma, the stress of the displacements that load the structure
 
-Elements are integrated in blocks, which bounds the memory that is needed beside the matrices.
+Elements are integrated in blocks, which bounds the memory that is needed in addition to the matrices.
 """
 
 from __future__ import annotations

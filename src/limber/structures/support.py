@@ -29,7 +29,7 @@ from limber.structures.rigid import rigid_motions
 if TYPE_CHECKING:
     from limber.structures.structure import Structure
 
-#: Rigid-body motions of which the held freedoms take less than this part are left.
+#: Rigid-body motions of which the held degrees of freedom remove less than this fraction remain.
 LEFT = 1e-9
 
 

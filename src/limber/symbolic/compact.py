@@ -15,7 +15,7 @@ import sympy as sp
 from limber.symbolic.angles import merged, with_angle_sums
 from limber.symbolic.polynomial import BITS, FIELD, Polynomial, Ring, factors
 
-#: Rational coefficients with longer numerators or denominators print as floats unless told otherwise.
+#: Rational coefficients with longer numerators or denominators print as floats unless specified otherwise.
 LONGEST = 10**6
 
 

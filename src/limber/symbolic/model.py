@@ -91,7 +91,7 @@ class Model:
             )
 
     def _refuse_skewed(self, item: Attachment) -> None:
-        """Refuse a symbolic placement that is no rotation; numeric ones were checked when attached."""
+        """Reject a symbolic placement that is not a rotation; numeric ones were checked when attached."""
         if item.rotation.dtype != object:
             return
         entries = [polynomial(self.ring, x) for x in item.rotation.flat]

@@ -126,7 +126,7 @@ class Ring:
         return self.generators["sin", angle], self.generators["cos", angle]
 
     def reduced(self, terms: dict[int, int]) -> dict[int, int]:
-        """`terms` of a product with every known square put in; exponents that are too large are refused."""
+        """`terms` of a product with every known square put in; exponents that are too large are rejected."""
         mask = self._special
         todo = [(m, c) for m, c in terms.items() if m & mask]
         for m, _ in todo:

@@ -175,7 +175,7 @@ def _rate_slopes(output: Output, p: Array, J: Array) -> Array:
 
 
 def checked_outputs(system: System, given: Any) -> Outputs:
-    """Check the outputs that a user asked for."""
+    """Check the outputs that a user requested."""
     example = '[("position", "link2", "tip", "x"), ("position", "link2", "tip", "y")]'
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise ArgumentTypeError(f"outputs must be a list such as {example}, got {shown(given)}.")

@@ -47,7 +47,7 @@ TIMES: tuple[Part, ...] = (
     ("work", ["work"], "s"),  # from its arrival to the sending of the command
     ("state", ["state"], ""),
 )
-#: How often a controller says hello, s.
+#: The time between two HELLO packets of a controller, s.
 AGAIN = 0.05
 
 

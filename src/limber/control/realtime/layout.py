@@ -51,7 +51,7 @@ class Layout:
                 f"a sample of this loop has {self.sample} numbers, but a packet holds {MOST_NUMBERS}: use sensors with "
                 "fewer readings."
             )
-        #: What a HELLO says.
+        #: The content of a HELLO packet.
         self.numbers = (loop.sample_time, float(self.sample), float(self.command))
 
     def write(self, measured: Measured, out: Array) -> None:

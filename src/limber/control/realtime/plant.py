@@ -45,7 +45,7 @@ TIMES: tuple[Part, ...] = (
     ("response", ["response"], "s"),  # from the sending of the last sample to that of its command; nan without one in time
     ("state", ["state"], ""),
 )  # fmt: skip
-#: How often a plant says BYE, s.
+#: The time between two BYE packets of a plant, s.
 AGAIN = 0.01
 
 
@@ -98,7 +98,7 @@ class Remote(Guard):
         self.log: LogWriter | None = None
         self.state = WAIT
         self._answered = -1  # the last sample that a command has answered
-        self.ended = ""  # why the other side is not there any more
+        self.ended = ""  # why the other side has gone
 
     def prepare(self, loop: Loop) -> None:
         """Prepare the packets."""

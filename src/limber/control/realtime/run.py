@@ -36,7 +36,7 @@ from limber.errors import (
 )
 from limber.native import c_compiler
 
-#: What `lb.simulate` takes that has no place here.
+#: Arguments of `lb.simulate` that are not allowed here.
 _NOT_HERE = ("torque", "progress", "save", "t0")
 
 
@@ -171,7 +171,7 @@ def _stop(side: str, log: RunLog | None) -> str:
 
 
 def _end(child: subprocess.Popen) -> None:
-    """Give a plant that was asked to end the time to do so."""
+    """Give a plant that was told to stop the time to do so."""
     try:
         child.wait(timeout=5.0)
     except subprocess.TimeoutExpired:

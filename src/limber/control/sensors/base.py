@@ -238,7 +238,7 @@ class Measurement:
 
 
 def several(bodies: Any) -> Any:
-    """Names of bodies that can be read several times: a tuple, one name or None; anything else is refused where it is used."""
+    """Names of bodies that can be read several times: a tuple, one name or None; anything else is rejected where it is used."""
     return tuple(bodies) if isinstance(bodies, Iterable) and not isinstance(bodies, str) else bodies
 
 
