@@ -283,7 +283,7 @@ def test_surface_strain_is_curvature_times_distance():
     [
         ({"section": SECTIONS["one"], "mass": 1.0}, "mass and section are both given"),
         ({"section": SECTIONS["one"], "GJ": 1.0}, "GJ and section are both given"),
-        ({"section": "tube"}, "section must be a lb.Section, or two of them"),
+        ({"section": "tube"}, "section must be an lb.Section, or two of them"),
         ({"section": lb.Section(1, 1, 1, 1, EIyz=0.1)}, "Use lb.structures.frame"),
         ({"EI": 1.0}, "mass must be real numbers.*or its section"),
         ({"mass": 1.0, "EI": 1.0, "GA": -1.0}, "GA must be greater than 0"),

@@ -153,5 +153,5 @@ def test_sensors_read_the_plant_that_runs(loop):
 def test_misuse_is_refused(loop, given, kind, text):
     with pytest.raises(kind, match=text):
         lb.control.monte_carlo(loop, 0.1, **{"measures": MEASURES, **given})
-    with pytest.raises(ArgumentTypeError, match=r"loop must be a lb.control.Loop, got"):
+    with pytest.raises(ArgumentTypeError, match=r"loop must be an lb.control.Loop, got"):
         lb.control.monte_carlo(None, 0.1, measures=MEASURES, seeds=[1])

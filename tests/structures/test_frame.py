@@ -551,7 +551,7 @@ def test_many_elements_are_made_at_once():
             {"elements": [("a", "b", "rod")]},
             r"elements\[0\] has the section 'rod', which sections does not",
         ),
-        ({"sections": 3}, "sections must be a lb.Section, a dict"),
+        ({"sections": 3}, "sections must be an lb.Section, a dict"),
         (
             {"sections": {"x": BAR, "y": TUBE}},
             r"elements\[0\] has no section, but sections names several",

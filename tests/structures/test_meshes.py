@@ -380,7 +380,7 @@ def test_mesh_files_are_read(tmp_path):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: solid(bar((1, 1, 1), (1, 1, 1)), "steel"), "material must be a lb.Material"),
+        (lambda: solid(bar((1, 1, 1), (1, 1, 1)), "steel"), "material must be an lb.Material"),
         (lambda: solid(bar((1, 1, 1), (1, 1, 1)), lb.Material(E=1e6, rho=1e3, nu=0.5)), "nu = 0.5"),
         (lambda: solid(sheet((1, 1), (1, 1)), METAL), "points must have shape"),
         (lambda: plate(bar((1, 1, 1), (1, 1, 1)), METAL, 0.1), "cells of 3 nodes"),

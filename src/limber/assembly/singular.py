@@ -25,7 +25,7 @@ HALF = 1e8
 
 
 def refuse_singular(system: System) -> None:
-    """Refuse a system whose mass matrix is singular in every configuration; warn if it is nearly singular."""
+    """Reject a system whose mass matrix is singular in every configuration; warn if it is nearly singular."""
     for seed in range(CONFIGURATIONS):
         q = generic_configuration(system, seed)
         if pivots_large(system, q):

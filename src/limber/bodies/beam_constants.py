@@ -144,7 +144,7 @@ def from_numbers(
 
 
 def check_range(length: float, along: AlongBeam, load: Array) -> None:
-    """Refuse numbers with which frequencies overflow."""
+    """Reject numbers with which frequencies overflow."""
     for part in (0.0, 1.0):
         at = along.at_part(part)
         given = {

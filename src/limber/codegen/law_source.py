@@ -1,6 +1,6 @@
 """Linear control laws as lines of a CUDA kernel; `simulation.laws` has their equations.
 
-Arguments of the kernel, which all threads share but for the start:
+Arguments of the kernel, which all threads share except for the start:
 
     reference (samples, x)      start (x, states)       feed (samples, torques)
     gains (samples or 1, torques, x)                    memory: A (z, z), B (z, x) and C (torques, z), one after another

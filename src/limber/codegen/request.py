@@ -59,7 +59,7 @@ class Request:
 
 
 def check_options(request: Request, function: Function) -> None:
-    """Refuse options that the function does not take, and what the system does not have."""
+    """Reject options that the function does not take, and what the system does not have."""
     s = request.system
     if request.function in ONLY_CLOSED and not request.closures:
         raise ArgumentValueError(

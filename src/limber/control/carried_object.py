@@ -13,7 +13,7 @@ moves as desired. With an exact rigid model, pose errors therefore obey e'' + kd
 force even if the model is not exact (Siciliano & Khatib, Springer Handbook of Robotics, 2nd ed., chapter 39; hybrid of
 motion and internal force).
 
-Range     The torques are those of a rigid model.  If arms or object bend, it is their rigid twin, brought to the
+Range     The torques are those of a rigid model.  If arms or object bend, this is their rigid model, moved to the
           measured joints and object as well as its closures allow; kp and kd must then keep the loop well below the
           lowest frequency of the held object.  The squeeze force is that just before the torques change.  Without
           sensors in the loop, the force and the state are exact; with sensors they come from the joints of the arms

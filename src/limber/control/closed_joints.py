@@ -1,11 +1,11 @@
-r"""Closed systems under control: states from the readings of some joints, and torques from wanted accelerations.
+r"""Closed systems under control: states from the readings of some joints, and torques from desired accelerations.
 
 With the closure rows A vdot = -a0, the inertia M, the bias b and the torques u of the controlled joints, which are the
 rows E of the speeds,
 
     vdot = c + N z,    A c = -a0,    A N = 0,    N^T M N = 1,    N^T M c = 0,    z + N^T b = G^T u,    G = E N
 
-z has one entry for each degree of freedom. E vdot = a, the wanted accelerations, gives z in three cases:
+z has one entry for each degree of freedom. E vdot = a, the desired accelerations, gives z in three cases:
 
     rank G = controlled joints = DOFs        z is unique, and so are the torques
     fewer controlled joints than DOFs        the directions Z with G Z = 0 have no torque: Z^T z = -Z^T N^T b
@@ -13,7 +13,7 @@ z has one entry for each degree of freedom. E vdot = a, the wanted accelerations
                                              allow, each weighed by the inertia that is felt at its joint, 1 / (G G^T)_ii;
                                              the torques are those with the least sum of weights * u^2
 
-Joints that the closures lock have rows of G that are zero but for rounding: they count as zero, and so do their torques.
+Joints that the closures lock have rows of G that are zero except for rounding: they count as zero, and so do their torques.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ def accelerating_torques(
     weights: Array,
     space: RowSpace,
 ) -> Array:
-    """The torques at `places`, in v, with which these speeds have the wanted rates; the head of this file has the rules.
+    """The torques at `places`, in v, with which these speeds have the desired rates; the head of this file has the rules.
 
     moving : the speeds of the model: all of them, or only those of the joints.
     weights : of the squares of the torques, positive.

@@ -1,4 +1,4 @@
-"""The noise of sensors as filters count with it."""
+"""The noise of sensors as filters take it into account."""
 
 from __future__ import annotations
 

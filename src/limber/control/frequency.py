@@ -6,7 +6,7 @@ A is balanced and brought to complex Schur form Z U Z^H once. Each frequency the
 triangle s I - U, which runs over all frequencies at once: n^2 (m + p) / 2 operations per frequency. The result is exact
 at each frequency, even if A cannot be diagonalized, as with rigid-body modes.
 
-Balancing gives rows and columns equal sizes. Where the column of a coordinate is zero but for rounding, because nothing
+Balancing gives rows and columns equal sizes. Where the column of a coordinate is zero except for rounding, because nothing
 depends on it, its row becomes so small that the Schur form loses it. A correction by the equations shows that, and such
 models take a solution of their own at each frequency.
 """

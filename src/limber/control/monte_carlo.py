@@ -75,7 +75,7 @@ def monte_carlo(
     A case that fails, for instance because its motion diverges, becomes a row that says why, and the others continue.
     """
     if not isinstance(loop, Loop):
-        raise ArgumentTypeError(f"loop must be a lb.control.Loop, got {shown(loop)}.")
+        raise ArgumentTypeError(f"loop must be an lb.control.Loop, got {shown(loop)}.")
     end = number("t_end", t_end)
     for name in TAKEN:
         if name in options:

@@ -135,7 +135,7 @@ class _Chosen:
     """Configurations (states, nq) and the starts that were chosen for them.
 
     straight : the same of a ruthless system without deformations, or None.  Its rows are those of the undeformed geometry,
-        which does not meet the closures.  The coordinates of the deformed one, which does, are next to those that fit it
+        which does not satisfy the closures.  The coordinates of the deformed one, which does, are next to those that fit it
         best, and are its starts.
     met : whether the usual starts find all coordinates, with errors far below a millionth; False means that it is not known.
     singular : (states, closures that are sought), where the map of a cut joint is singular.
@@ -179,7 +179,7 @@ def _chosen(system: System, q: Array, evaluate: Evaluate) -> _Chosen:
         near[well, closure.part] = theta[well]
         missed[closure] = np.flatnonzero(~(_error(system, q, found, closure) <= FOUND))
     states = np.unique(np.concatenate(list(missed.values())))
-    if states.size:  # the undeformed geometry may be the one that meets the closures
+    if states.size:  # the undeformed geometry may be the one that satisfies the closures
         starts_there, _, _ = _choose(system, straight[states], evaluate)
         for closure, which in missed.items():
             there = starts_there[np.searchsorted(states, which)]
@@ -206,7 +206,7 @@ def singular_joint(system: System, q: Array) -> tuple[str, int] | None:
 
 def _choose(system: System, q: Array, evaluate: Evaluate) -> tuple[Array, np.ndarray, bool]:
     """`chosen_starts` at configurations as the rows have them, where joints are singular, and whether the usual starts are known
-    to serve."""
+    to be good enough."""
     closures = sought(system)
     met = True
     chosen = np.tile(usual_starts(system), (len(q), 1))

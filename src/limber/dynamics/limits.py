@@ -69,7 +69,7 @@ def stops_of(system: System) -> Stops:
 
 
 def warn_outside_limits(system: System, q: Array, what: str, effect: str) -> None:
-    """Warn, once for all joints, if q, which is `what`, is outside of limits with stops and does not rest on these.
+    """Warn, once for all joints, if q, which is `what`, is outside limits with stops and does not rest on the stops.
 
     The message contains no value of q, so a loop over many of them shows it once.
     """

@@ -199,7 +199,7 @@ def begin_step(context, clock, stops, y, k, tiny):
 
 @kernel
 def try_step(context, clock, method, t, h, n, y, k, y_new, point, step):
-    """Compute y_new and all rates of a step: (whether it was found and meets closures, the error over the tolerance)."""
+    """Compute y_new and all rates of a step: (whether it was found and satisfies closures, the error over the tolerance)."""
     rtol, atol = clock[RTOL], clock[ATOL]
     if method[IS_IMPLICIT] != 0.0:
         step[STEP_TIME], step[STEP_LENGTH], step[STEP_RTOL], step[STEP_ATOL] = t, h, rtol, atol

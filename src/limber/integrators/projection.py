@@ -1,7 +1,7 @@
-"""States that meet the closures: where a step, dense output or an event leads to is brought back onto them.
+"""States that satisfy the closures: where a step, dense output or an event leads to is brought back onto them.
 
 The error of a step takes q and v away from the closures by no more than the tolerance.  q takes steps of Gauss and
-Newton until the closures are met, and v loses what violates them,
+Newton until the closures are satisfied, and v loses what violates them,
 
     q <- q (+) P^-1 A^T (A P^-1 A^T)^-1 (-violations),     v <- v - P^-1 A^T (A P^-1 A^T)^-1 A v,
 
@@ -12,7 +12,7 @@ and all others move.
 
 Where a mechanism is singular, two branches of its motion cross.  Accelerations are smooth along each of them, but off
 them they grow with the inverse square of the distance from the singular position, so the stages of an explicit step
-have to meet the closures as well.  An explicit method with projected stages is the same method for the rates
+have to satisfy the closures as well.  An explicit method with projected stages is the same method for the rates
 f(projection(y)), which keeps its order.  It costs several times as much, and is done for PROJECTED steps after a rejected
 one.  Even so rounding grows with the third power of the inverse distance (`rounding`), so that near a singular position a
 shorter step does not have a smaller error.  Steps pass through such positions and do not end at them.
@@ -184,7 +184,7 @@ def project_speeds(context, metric, q, v, off, dv, there):
 
 @kernel
 def project(context, metric, y):
-    """Bring the state y onto the closures: 0 if it was there, 1 if it was moved, -1 if the closures cannot be met near it.
+    """Bring the state y onto the closures: 0 if it was there, 1 if it was moved, -1 if the closures cannot be satisfied near it.
 
     metric: the constants of the system whose mass matrix is P.  SHARED contains by how much and where closures are not satisfied.
     """

@@ -119,7 +119,7 @@ def _repeated(labels: Sequence[Label]) -> Label | None:
 def _check_whole(
     source: Source, labels: Sequence[Label], geometry: Deck, geometry_source: Source
 ) -> None:
-    """Refuse nodes of which only some directions are free, and decks that hold nodes."""
+    """Reject nodes of which only some directions are free, and decks that hold nodes."""
     remedy = (
         "Store the matrices of the free structure: leave out *BOUNDARY (their mass is missing otherwise), and hold the "
         "nodes in reduce(clamped=...)."

@@ -221,7 +221,7 @@ def unpacked(arrays: dict[str, Any], where: Where) -> dict[str, Any]:
 
 
 def _check_sizes(names: str, parts: list[Any], where: Where) -> None:
-    """Refuse arrays of which some are missing or have other lengths."""
+    """Reject arrays of which some are missing or have other lengths."""
     sizes = {len(part) if isinstance(part, list) else -1 for part in parts}
     if len(sizes) > 1:
         raise where.error(f"recovery: {names} belong together, with one row per name.")

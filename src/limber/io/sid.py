@@ -201,7 +201,7 @@ def _integrals(source: Source, mass: float, data: dict[str, Taylor], m: int) -> 
 
 
 def _check_mass(source: Source, integrals: ModalIntegrals) -> None:
-    """Refuse a mass matrix that is not positive definite: it belongs to no mass."""
+    """Reject a mass matrix that is not positive definite: no mass distribution has it."""
     M = integrals.mass_matrix()
     size = np.sqrt(np.maximum(np.diag(M), 0.0))
     size[size == 0.0] = 1.0

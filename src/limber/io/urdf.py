@@ -110,7 +110,7 @@ def parse_urdf(path: str | PathLike) -> Urdf:
 
 
 def _refuse_xacro(robot: Element) -> None:
-    """Refuse a file with macros of xacro, or with its expressions where numbers and names are read."""
+    """Reject a file with macros of xacro, or with its expressions where numbers and names are read."""
     expand = "this is a xacro file: expand it first (`xacro arm.xacro > arm.urdf`)."
     stack = [robot]
     while stack:

@@ -67,7 +67,7 @@ def followed(joint: UrdfJoint, joints: Mapping[str, UrdfJoint]) -> Follower:
 
 
 def _refuse_kind(joint: UrdfJoint, other: UrdfJoint, cannot: str) -> None:
-    """Refuse a joint that has no coordinate, or several of them."""
+    """Reject a joint that has no coordinate, or several of them."""
     if other.kind not in ONE_SPEED:
         has = "no position" if other.kind == "fixed" else "several coordinates"
         raise _error(

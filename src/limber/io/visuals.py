@@ -13,7 +13,7 @@ from limber.io.xml_tree import Element
 from limber.shapes import Mesh, Shape
 from limber.shapes.shape import colour_of
 
-#: At most so many things are named in a warning.
+#: At most this many things are named in a warning.
 LISTED = 4
 
 

@@ -271,7 +271,7 @@ def option_of(name: str) -> str:
 
 
 def _refuse_names(joint: Joint, given: JointOptions) -> None:
-    """Refuse options that there are not, that this joint cannot have, and that do nothing without others."""
+    """Reject unknown options, those that this joint cannot have, and those that do nothing without others."""
     kind = type(joint).__name__
     for name in given:
         if name not in OPTIONS:
@@ -292,7 +292,7 @@ def _refuse_names(joint: Joint, given: JointOptions) -> None:
 
 
 def _refuse_stops(limited: bool, given: JointOptions) -> None:
-    """Refuse limits that say nothing of their stops, and stops without limits."""
+    """Reject limits without a stiffness of their stops, and stops without limits."""
     if limited and "stop_stiffness" not in given:
         raise ArgumentValueError(
             "limits need stop_stiffness, the stiffness of the stops in N m/rad or N/m. Give 0 for limits that have no "
@@ -360,7 +360,7 @@ def _one_each(name: str, value: Any, speeds: int, minimum: float | None, above: 
 
 
 def _refuse_size(name: str, values: Array, smooths: bool) -> None:
-    """Refuse numbers too large to compute with, and too small ones where they smooth a law."""
+    """Reject numbers too large to compute with, and too small ones where they smooth a law."""
     bad = np.abs(values) > FARTHEST
     if smooths:
         bad |= values < 1.0 / FARTHEST
@@ -433,7 +433,7 @@ def joined(parts: Sequence[JointPhysics]) -> JointPhysics:
 
 
 def _refuse_without_coordinate(joint: Joint, physics: JointPhysics) -> None:
-    """Refuse what needs coordinates whose rates are the speeds, at the speeds of a joint that have none."""
+    """Reject what needs coordinates whose rates are the speeds, at the speeds of a joint that have none."""
     if all(joint.has_coordinate):
         return
     without = ~np.array(joint.has_coordinate, dtype=bool)

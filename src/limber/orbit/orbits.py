@@ -149,7 +149,7 @@ def _check_planet(planet: object) -> None:
     """Reject anything that is not a planet."""
     if not isinstance(planet, Planet):
         raise ArgumentTypeError(
-            f"planet must be a lb.orbit.Planet, such as lb.orbit.EARTH, got {shown(planet)}."
+            f"planet must be an lb.orbit.Planet, such as lb.orbit.EARTH, got {shown(planet)}."
         )
 
 

@@ -137,7 +137,7 @@ class _Arm:
     def torques(self, t: Array, at: Array) -> tuple[Array, Array]:
         """(t, tau in the layout of the flexible system), evaluated at the times `at`."""
         rigid_tau = inverse_dynamics(self.rigid, *self.motion.states(at))
-        rigid_tau[:, self.motion.v_columns] = 0.0  # but for rounding
+        rigid_tau[:, self.motion.v_columns] = 0.0  # except for rounding
         tau = np.zeros((at.size, self.system.nv))
         for name, place in self.system.layout.items():
             tau[:, place.v_joint] = rigid_tau[:, self.rigid.layout[name].v_joint]

@@ -72,7 +72,7 @@ def closed_state(
 
 
 def _without_modes(system: System, q: Array, v: Array, driven: tuple[str, ...]) -> Array:
-    """v with speeds of the free joints, of least kinetic energy, that meet the closures; v itself if modes must move too."""
+    """v with speeds of the free joints, of least kinetic energy, that satisfy the closures; v itself if modes must move too."""
     modes = modal_speeds(system)
     moving = ~locked_speeds(system, driven) & ~modes
     if not (modes.any() and moving.any()):

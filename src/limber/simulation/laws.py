@@ -8,8 +8,8 @@ At sample k, with some of the coordinates and speeds x, their reference r_k and 
     z      = A z + B e, afterwards
 
 An entry of z that is the integral of a torque stops where it would drive that torque further beyond its limit. A law
-with a rigid model adds the torques that hold the model at rest in its present position to those asked for, or it asks
-for accelerations of joints, and the torques are those that the model needs for them (inverse dynamics).
+with a rigid model adds the torques that hold the model at rest in its present position to those requested, or it requests
+accelerations of joints, and the torques are those that the model needs for them (inverse dynamics).
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Model:
 
     q, v : the places in the plant's q and v of its coordinates and speeds.
     torques : the places of the torques of the law in its v.
-    accelerates : whether the law asks for accelerations; otherwise the model is held at rest.
+    accelerates : whether the law requests accelerations; otherwise the model is held at rest.
     """
 
     system: System

@@ -70,20 +70,20 @@ def simulate(
     Parameters
     ----------
     q0, v0 : the initial state; by default the neutral configuration at rest.  A ModelWarning reports joints that start
-        far outside of their limits, where stops throw them back.  Closures must be met (`assemble`, `project`).
+        far outside their limits, where stops push them back.  Closures must be satisfied (`assemble`, `project`).
     torque : None; a constant (nv,), or (r,) for the joints alone; a `Table`; a function (t, q, v) -> tau; a
         compiled function with an `address`, void f(double t, const double *q, const double *v, double *tau),
         such as `numba.cfunc` makes; a callable object with a `sample_time`, called at its times and held between; or a
-        controller, alone or in a `lb.control.Loop` with sensors and actuators.  A function may have `breaks`, an array
-        of the times at which it jumps or bends: steps end there.
+        controller, alone or in an `lb.control.Loop` with sensors and actuators.  A function may have `breaks`, an array
+        of the times at which it jumps or has a kink: steps end there.
     external : {("body", node): wrench}, forces on nodes from outside: [moment, force] in world axes, constant (6,),
         a `Table` of 6 columns, a function (t, q, v) -> (6,), or a compiled one, as for torque.
-    motion : {"body": trajectory}, the joints of these bodies move as prescribed, whatever acts on them; all others as their
-        forces make them.  A `Trajectory`, at the times of the simulation, or a function t -> (position, velocity,
+    motion : {"body": trajectory}, the joints of these bodies move as prescribed, whatever acts on them; all others follow their
+        forces.  A `Trajectory`, at the times of the simulation, or a function t -> (position, velocity,
         acceleration): the coordinates of the joint in q, its speeds in v, and the rates of these; a function may have
         `breaks`, as for torque.  A compiled function writes these numbers one after the other to `out`.  The initial state
-        of these joints is that of the motion; a q0 or v0 that differs from it is rejected.  `Result.tau` has the whole
-        torque that the motion takes, whatever `torque` gives for these joints.  In a closed system all other joints follow,
+        of these joints is that of the motion; a q0 or v0 that differs from it is rejected.  `Result.tau` has the total
+        torque that the motion requires, whatever `torque` gives for these joints.  In a closed system all other joints follow,
         and without v0 they do so from the start, with modes at rest if the joints alone can follow; a motion that closures cannot
         follow is an error.
     environment : what acts on a free-flyer in orbit, `lb.orbit.Environment(...)`: the gravity of a planet and its gradient, drag

@@ -119,7 +119,7 @@ def _each_section(sections: Any, count: int) -> Sequence[Any]:
             )
         return sections
     raise ArgumentTypeError(
-        f"sections must be a lb.Section, a dict of names to Sections, or a list of one per element, got {shown(sections)}."
+        f"sections must be an lb.Section, a dict of names to Sections, or a list of one per element, got {shown(sections)}."
     )
 
 

@@ -22,7 +22,7 @@ ROUNDING = 1e-12
 
 
 def refuse_changing(assembly: Assembly) -> None:
-    """Refuse closures whose rows have no closed form."""
+    """Reject closures whose rows have no closed form."""
     for closure in assembly.closures.values():
         if isinstance(closure, Closure) and cut_joint_rows(closure.joint).kind == L.COMPOUND:
             raise ModelError(
@@ -88,7 +88,7 @@ def _rate(model: Model, x: Polynomial) -> Polynomial:
 
 
 def _refuse_gap(name: str, residual: Polynomial) -> None:
-    """Refuse a row that moves nothing and is not met."""
+    """Reject a row that moves nothing and is not satisfied."""
     size = residual.expand()
     if residual and not (residual.is_number() and abs(float(size)) < ROUNDING):
         raise ModelError(

@@ -22,7 +22,7 @@ LONGEST = 10**6
 def compact(x: Polynomial, floats: bool | None = None) -> sp.Expr:
     """A short expression equal to x.
 
-    floats: True prints coefficients as floats, False as rationals; None prints rationals but for long ones.
+    floats: True prints coefficients as floats, False as rationals; None prints rationals except for long ones.
     """
     shorter = with_angle_sums(x)
     forms = [x] if shorter is x else [x, shorter]

@@ -80,7 +80,7 @@ class Model:
         self._joints()
 
     def _refuse_taken(self, naming: Naming) -> None:
-        """Refuse a name of a coordinate or speed that a named number has."""
+        """Reject a name of a coordinate or speed that a named number has."""
         own = {str(s) for s in (*naming.q, *naming.p)}
         taken = {str(s) for s in self.values} & own
         if taken:

@@ -62,7 +62,7 @@ class Naming:
         return symbols(argument, names, len(names), hint)
 
     def _refuse_clashes(self) -> None:
-        """Refuse a symbol that would have two meanings."""
+        """Reject a symbol that would have two meanings."""
         parameters = self.parameters
         for first, second, what in (
             (set(self.q), set(self.p), "a coordinate and a speed"),

@@ -145,7 +145,7 @@ class Ring:
         return terms
 
     def refuse_overflow(self, monomial: int) -> None:
-        """Refuse a monomial, the product of two, that has an exponent above LARGEST_EXPONENT."""
+        """Reject a monomial, the product of two, that has an exponent above LARGEST_EXPONENT."""
         over = monomial & self._top_bits
         if not over:
             return

@@ -53,7 +53,7 @@ def plant_side(
 ) -> PlantSide:
     """The plant of a loop, for a separate process; arguments as in `run`."""
     if not isinstance(loop, Loop):
-        raise ArgumentTypeError(f"loop must be a lb.control.Loop, got {shown(loop)}.")
+        raise ArgumentTypeError(f"loop must be an lb.control.Loop, got {shown(loop)}.")
     given = dict(settings or {})
     for name in _NOT_HERE:
         if name in given:
