@@ -144,7 +144,7 @@ def _lines(source: Source, depth: int = 0) -> Iterator[tuple[Source, int, str]]:
 
 
 def _whole_lines(source: Source) -> Iterator[tuple[int, str]]:
-    """(line, text) without comments; a keyword line that ends with a comma goes on in the next one, with more options."""
+    """(line, text) without comments; a keyword line that ends with a comma continues on the next one, with more options."""
     begun, at = "", 0
     for line, raw in enumerate(source.text().splitlines(), 1):
         text = raw.strip()

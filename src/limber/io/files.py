@@ -56,7 +56,7 @@ def robot_kind(path: Path) -> str | None:
 def load(path: str | PathLike, *, lenient: bool = False) -> Assembly:
     """Read the assembly of a model file (YAML), or of a URDF, MJCF or SDF file.
 
-    path : the path of the file.  Files that it names are looked for beside it.  An error in the file raises a
+    path : the path of the file.  Files that it names are looked for next to it.  An error in the file raises a
         `FileError` with file, line, column and the path of the key.  Nothing in a file is executed.
         Files that end in .xml are distinguished by their first tag.
     lenient : True for URDF and SDF files with minor errors; see `limber.io.read_urdf`.

@@ -37,7 +37,7 @@ def link_body(
 
 
 def inertia_notes(bodies: Mapping[str, RigidBody]) -> list[str]:
-    """What to warn of: the inertias that are kept, but that no body has."""
+    """The warnings about inertias that are kept although no body has them."""
     notes = []
     strange = [name for name, body in bodies.items() if body.check_inertia is False]
     if strange:
@@ -60,7 +60,7 @@ def inertia_notes(bodies: Mapping[str, RigidBody]) -> list[str]:
 
 
 def armature_notes(joints: Sequence[str]) -> list[str]:
-    """What to warn of: the joints that got an armature."""
+    """The warnings about joints that were given an armature."""
     if not joints:
         return []
     if len(joints) == 1:

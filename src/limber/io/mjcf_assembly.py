@@ -28,7 +28,7 @@ def read_mjcf(path: str | PathLike, *, stops: bool = True, equality: bool = True
 
     Parameters
     ----------
-    path : the path of the file.  Files that it includes are looked for beside it.
+    path : the path of the file.  Files that it includes are looked for next to it.
     stops : False for joints without stops at their `range`; their limits can still be read.
     equality : False to leave out the equality constraints of the file.
 

@@ -36,9 +36,9 @@ def read_nastran(
     Parameters
     ----------
     path : the .asm file of an external superelement (EXTSEOUT with ASMBULK, EXTBULK and MATOP4, DMIGOP2 or DMIGPCH),
-        with its .pch and .op4 or .op2 beside it; or a bulk-data file (.bdf, .dat, .pch) with GRIDs, which may contain
+        with its .pch and .op4 or .op2 next to it; or a bulk-data file (.bdf, .dat, .pch) with GRIDs, which may contain
         DMIG matrices.
-    matrices : the file with the matrices: OP4, OP2, or DMIG in a punch file.  None: beside or in `path`.
+    matrices : the file with the matrices: OP4, OP2, or DMIG in a punch file.  None: next to `path` or in it.
     mass, stiffness : names of the matrices, such as "MGG" and "KGG".  None: the only pair present among MXX, KXX; MAA,
         KAA; ...
     units : units of the model: "m-kg", "mm-t", "mm-kg", "in-slinch", "ft-slug", or (metres, kilograms) per unit of
@@ -230,7 +230,7 @@ def _made(
 
 
 def _node_by_node(A: sp.csr_array, freedoms: np.ndarray) -> sp.csr_array:
-    """A with 6 or 3 rows a node in their order; those of rotations that it does not have are zero."""
+    """A with 6 or 3 rows per node in their order; those of rotations that it does not have are zero."""
     each = 6 if (freedoms[:, 3:] >= 0).any() else 3
     rows = freedoms[:, :each].ravel()
     chosen = np.flatnonzero(rows >= 0)

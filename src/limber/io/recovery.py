@@ -147,7 +147,7 @@ def recovery_data(recovery: Recovery) -> dict[str, Any]:
 def _station_data(
     node: str, forces: Array, strains: Array, surface: Array, constants: Array, absent: np.ndarray
 ) -> dict[str, Any]:
-    """What is there of a station."""
+    """The entries that a station has."""
     data: dict[str, Any] = {"forces": forces, "strains": strains}
     points = surface[~np.isnan(surface[:, 0])]
     known = constants[~np.isnan(constants)]

@@ -114,7 +114,7 @@ class _Builder:
             self.left_out.note(words)
 
     def _choose_tree(self) -> None:
-        """The first joint to a link carries it; further ones, and those that would make a circle, close loops."""
+        """The first joint to a link carries it; further ones, and those that would form a cycle, close loops."""
         links = self.model.links
         for joint in self.model.joints:
             if joint.kind == "gearbox":
@@ -129,7 +129,7 @@ class _Builder:
                 self.inboard[joint.child] = joint
 
     def _carries(self, link: str, other: str) -> bool:
-        """Whether `other` is the link, or hangs on it."""
+        """Whether `other` is the link, or one of its descendants."""
         while other != link and other in self.inboard:
             other = self.inboard[other].parent
         return other == link

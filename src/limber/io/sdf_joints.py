@@ -82,7 +82,7 @@ def _made(joint: SdfJoint, axes: list[Array], physics: list[JointOptions]) -> Jo
 def _pitch(joint: SdfJoint) -> float:
     """The pitch of a screw, m/rad.
 
-    `screw_thread_pitch` is in m a turn; the older `thread_pitch` in rad/m, of the opposite sign, counts where the other is missing.
+    `screw_thread_pitch` is in m per revolution; the older `thread_pitch` in rad/m, of the opposite sign, counts where the other is missing.
     """
     element = joint.element
     if element.one("screw_thread_pitch") is not None or element.one("thread_pitch") is None:

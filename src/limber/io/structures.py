@@ -36,7 +36,7 @@ def read_structure(
     mass : for .mtx: the mass matrix.
     nodes : for .mtx: the table of nodes or, for Abaqus, the deck (.inp); for CalculiX: the deck (.inp) or the results
         (.frd) with the nodes, if they are not in the .inp of the job.
-    matrices : for Nastran: the file with the matrices, if it is not beside or in `path`.
+    matrices : for Nastran: the file with the matrices, if it is neither in `path` nor next to it.
     matrix_names : for Nastran: names of the mass and the stiffness matrix, such as ("MGG", "KGG").
     """
     source = Source(path)

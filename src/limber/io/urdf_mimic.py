@@ -25,7 +25,7 @@ class Follower(NamedTuple):
 
 
 def gear_mimics(assembly: Assembly, joints: Mapping[str, UrdfJoint]) -> list[str]:
-    """Gear the joints that mimic others, under the names of these joints; returns what to warn of."""
+    """Gear the joints that mimic others, under the names of these joints; returns the warnings."""
     notes = []
     for joint in joints.values():
         if joint.mimic is None:

@@ -14,7 +14,7 @@ ONE_SPEED = ("revolute", "prismatic", "continuous")
 def joint_physics(
     joints: Iterable[UrdfJoint], stops: bool
 ) -> tuple[dict[str, JointOptions], list[str]]:
-    """The options of every joint by its name, and what to warn of."""
+    """The options of every joint by its name, and the warnings."""
     notes = Notes()
     return {joint.name: _options(joint, stops, notes) for joint in joints}, notes.lines()
 

@@ -50,7 +50,7 @@ def appendage(
         eta_k'' + 2 zeta_k omega_k eta_k' + omega_k^2 eta_k = -translation[:, k] @ a - rotation[:, k] @ alpha
 
     and the root feels the forces -translation @ eta'' in addition to those of the rigid body.  The modes may not carry
-    more than the body has: its mass matrix less the sum of their outer products must be positive semidefinite.  How
+    more than the body has: its mass matrix minus the sum of their outer products must be positive semidefinite.  How
     inertia forces change with the deformation is estimated as for a `Superelement`.
     """
     rigid = RigidBody(mass, com, inertia)

@@ -215,7 +215,7 @@ def _stressed(slopes: Array, stress: Array, dx: Array) -> Array:
 def _unit_stressed(slopes: Array, moved: Array, dx: Array) -> Array:
     """(e, 3, m, m): the integrals of u_k,i u_k,j of shapes, for unit stresses x, y, xy.
 
-    slopes : (e, q, k, 2, 18); moved : (e, 18, m) the freedoms of the shapes.
+    slopes : (e, q, k, 2, 18); moved : (e, 18, m) the displacements of the shapes.
     """
     size = len(moved)
     slope = slopes @ moved[:, None, None]  # (e, q, k, 2, m)
