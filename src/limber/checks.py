@@ -40,7 +40,7 @@ def suggestion(word: str, known: Iterable[str]) -> str:
     close = difflib.get_close_matches(word.casefold(), by_lower, n=1, cutoff=0.6)
     if not close:
         return ""
-    alike = [name for name in known if name.casefold() == close[0]]  # they differ in case alone
+    alike = [name for name in known if name.casefold() == close[0]]  # they differ only in case
     return f" Did you mean {difflib.get_close_matches(word, alike, n=1, cutoff=0.0)[0]!r}?"
 
 
@@ -202,7 +202,7 @@ def whole(name: str, value: object, minimum: int, *, optional: bool = False, hin
 
 
 def takes(name: str, function: Callable, *arguments: str) -> None:
-    """Refuse what is no function, or cannot be called with these arguments, where Python knows what it takes."""
+    """Reject what is not a function or, as far as Python knows its signature, cannot be called with these arguments."""
     if not callable(function):
         raise ArgumentTypeError(
             f"{name} must be a function of ({', '.join(arguments)}), got {shown(function)}."
@@ -259,7 +259,7 @@ def axis(name: str, value: ArrayLike | str) -> Array:
 
 
 def unit_quaternion(where: str, value: Array, tolerance: float = UNIT_TOLERANCE) -> Array:
-    """A quaternion made unit, or refused if it is not nearly; `where` says which it is."""
+    """Normalize a quaternion, or reject it if it is not nearly unit; `where` says which one it is."""
     norm = math.hypot(*value)
     if abs(norm - 1.0) > tolerance:
         raise ArgumentValueError(

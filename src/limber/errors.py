@@ -89,7 +89,7 @@ class MissingProgramError(LimberError, RuntimeError):
 
 
 class SimulationError(LimberError, RuntimeError):
-    """A simulation could not go on; `result` holds what there is up to then."""
+    """A simulation could not continue; `result` holds everything up to then."""
 
     result: object = None
 

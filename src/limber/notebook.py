@@ -7,7 +7,7 @@ from typing import Any
 
 from limber.printable import printable, printable_lines
 
-#: Rows of a table that are shown; a line below it tells of the others.
+#: Rows of a table that are shown; a line below it mentions the others.
 LISTED = 60
 
 

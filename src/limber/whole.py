@@ -18,9 +18,9 @@ _numbers = count()
 def replacing(path: str | os.PathLike) -> Iterator[BinaryIO]:
     """A stream whose bytes become the file at `path` when the block ends.
 
-    The bytes are written to a file beside it, which takes its place at the end: readers find either the old file or
+    The bytes are written to a file next to it, which replaces it at the end: readers find either the old file or
     the new one, even after an error, a full disk or a kill.  A link remains, and its target is replaced.  A file that
-    may not be written is refused.  A device or a pipe is written directly.
+    may not be written is rejected.  A device or a pipe is written directly.
     """
     target = Path(os.path.realpath(path))
     refuse_unwritable(path)

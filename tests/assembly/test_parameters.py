@@ -266,7 +266,7 @@ def test_what_systems_remember_follows():
     [
         ({"link.mass": -1.0}, "parameters of body 'link': mass must be greater than 0, got -1"),
         ({"hand.mass": -1.0}, "parameters of body 'hand': mass must be at least 0, got -1"),
-        ({"hand.inertia": np.diag([1.0, 0.1, 0.1])}, "no mass distribution has such an inertia"),
+        ({"hand.inertia": np.diag([1.0, 0.1, 0.1])}, "no mass distribution has this inertia"),
         ({"hand.inertia": 0.0 * np.eye(3), "hand.mass": 0.0}, "body 'hand': .* moves no mass"),
         ({"link.offset": (1.0, 2.0)}, r"link.offset must have shape \(3,\), got \(2,\). It is the offset of body 'link'"),
         ({"link.rotation": 2.0 * np.eye(3)}, "body 'link': rotation .* not orthogonal"),

@@ -197,7 +197,7 @@ def test_shear_and_rotary_inertia_come_back_from_files(tmp_path):
         ("{circle: {radius: 0.1}, EA: 1}", "got circle and EA"),
         ("{EA: 1, EI: 1, GJ: 1}", "rhoA is missing"),
         ("{circel: {radius: 0.1}}", r"Did you mean 'circle'\?$"),
-        ("{root: {EA: 1, EI: 1, GJ: 1, rhoA: 1}}", "a taper has root and tip"),
+        ("{root: {EA: 1, EI: 1, GJ: 1, rhoA: 1}}", "a taper must have root and tip"),
         ("{root: {EA: 1, EI: 1, GJ: 1, rhoA: 1}, tip: {EA: 1}}", r"section.tip: EI is missing"),
         ("3", "must be a mapping with keys of circle, tube"),
         (
@@ -283,7 +283,7 @@ def test_surface_strain_is_curvature_times_distance():
     [
         ({"section": SECTIONS["one"], "mass": 1.0}, "mass and section are both given"),
         ({"section": SECTIONS["one"], "GJ": 1.0}, "GJ and section are both given"),
-        ({"section": "tube"}, "section must be a lb.Section, or two of them"),
+        ({"section": "tube"}, "section must be an lb.Section, or two of them"),
         ({"section": lb.Section(1, 1, 1, 1, EIyz=0.1)}, "Use lb.structures.frame"),
         ({"EI": 1.0}, "mass must be real numbers.*or its section"),
         ({"mass": 1.0, "EI": 1.0, "GA": -1.0}, "GA must be greater than 0"),

@@ -109,7 +109,9 @@ def test_urdf_keeps_inertias_that_do_not_exist_and_says_which(tmp_path):
         warnings.simplefilter("always")
         assembly = lb.io.read_urdf(path)
     assert len(caught) == 1
-    assert "links 'link0', 'link2' are kept, but no mass distribution" in str(caught[0].message)
+    assert "links 'link0', 'link2' are kept, although no mass distribution" in str(
+        caught[0].message
+    )
     assert np.array_equal(assembly.attachments["link2"].body.inertia, np.diag([9.0, 2.0, 1.0]))
     lb.save(assembly, tmp_path / "r.yaml")
     lb.load(tmp_path / "r.yaml").build()

@@ -131,7 +131,7 @@ def test_a_new_kind_is_simulated_and_drawn(tmp_path):
 
 def test_a_new_kind_is_written_by_its_writer(tmp_path, monkeypatch):
     new, known = both()
-    with pytest.raises(lb.LimberError, match="kind 'particle' has no form in files"):
+    with pytest.raises(lb.LimberError, match="kind 'particle' cannot be written to a file"):
         lb.save(new, tmp_path / "new.yaml")
 
     def written(body, expand):

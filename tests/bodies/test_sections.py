@@ -170,7 +170,7 @@ def test_angles_and_channels_keep_their_coupling():
         ),
         (lambda: lb.Material(E=-1.0, rho=1.0, nu=0.3), "E must be greater than 0, got -1"),
         (lambda: lb.Section.circle(0.0, STEEL), "radius must be greater than 0"),
-        (lambda: lb.Section.circle(0.1, "steel"), "material must be a lb.Material"),
+        (lambda: lb.Section.circle(0.1, "steel"), "material must be an lb.Material"),
         (
             lambda: lb.Section.tube(0.1, 0.2, STEEL),
             "wall = 0.2 is thicker than the outer radius 0.1",

@@ -175,10 +175,10 @@ def test_what_a_function_returns_must_fit_keep():
     options = {"vary": {"angle": [0.1, 0.2]}, "method": "grid", "processes": 1}
     kept = lb.campaign(run, **options)  # nothing would be kept
     assert list(kept.failures) == [0, 1]
-    assert "the function returned a Result, and keep says nothing" in kept.messages[0]
+    assert "the function returned a Result, but keep does not say" in kept.messages[0]
     own = lb.campaign(lambda angle: {"x": angle}, keep=KEEP, **options)  # keep would not count
     assert list(own.failures) == [0, 1]
-    assert "keep says what to keep of a Result" in own.messages[0]
+    assert "keep needs a Result" in own.messages[0]
 
 
 def test_shapes_that_differ_are_failures_whichever_process_is_faster():
@@ -286,13 +286,13 @@ def test_what_is_wrong_with_a_study_is_told_with_its_place(tmp_path, old, new, w
 def test_arguments_that_do_not_go_together_are_refused(tmp_path):
     path = written(tmp_path)
     for words, call in (
-        ("says it itself", lambda: lb.campaign(path, vary={"x": [1]})),
+        ("which defines it", lambda: lb.campaign(path, vary={"x": [1]})),
         ("keep is empty", lambda: lb.campaign(arm(), 1.0, vary={"link.EI": [1]}, method="grid")),
         ("needs t_end", lambda: lb.campaign(arm(), vary={"link.EI": [1]}, method="grid", keep=KEEP)),
-        ("does not take them", lambda: lb.campaign(lambda x: x, vary={"y": [1]}, method="grid")),
+        ("does not accept them", lambda: lb.campaign(lambda x: x, vary={"y": [1]}, method="grid")),
         ("vary is empty", lambda: lb.campaign(lambda: 1, vary={}, method="grid")),
-        ("varies is no argument", lambda: lb.campaign(arm(), 1.0, varies={"link.EI": [1]}, keep=KEEP)),
-        ("every came", lambda: lb.campaign(lambda x: x, vary={"x": [1]}, method="grid", every=0.1)),
+        ("varies is not an argument", lambda: lb.campaign(arm(), 1.0, varies={"link.EI": [1]}, keep=KEEP)),
+        ("but got every", lambda: lb.campaign(lambda x: x, vary={"x": [1]}, method="grid", every=0.1)),
         ("vary= and store=", lambda: lb.campaign(arm(), 1.0, vary={}, save="x")),
         ("entry of a scenario file", lambda: lb.campaign(arm(), 1.0, vary={"rtol": [1]}, method="grid", keep=KEEP)),
         ("campaign takes a study", lambda: lb.campaign(3, vary={"x": [1]}, method="grid", keep=KEEP)),

@@ -54,7 +54,7 @@ def test_a_signal_has_settled_where_it_last_leaves_its_band(result):
         ({"final": {"joint": "lnk"}}, "lnk"),
         ({"final": {"deflection": ["link", "tpi"]}}, "tpi"),
         ({"final": {"jiont": "link"}}, "Did you mean 'joint'"),
-        ({"settle": {"joint": "link"}}, "settle needs within"),
+        ({"settle": {"joint": "link"}}, "settle, and nothing else, needs within"),
         ({"final": {"joint": "link"}, "max": {"joint": "link"}}, "needs one of"),
         ({"final": {"joint": "link"}, "after": 2, "until": 1}, "after must be earlier"),
         (3, "must be a function of a Result"),
@@ -73,7 +73,7 @@ def test_what_statistics_leave_out_is_told(tmp_path):
         method="grid", processes=1,
     )  # fmt: skip
     first, second = done.remarks
-    assert first.startswith("time is nan in 2 of 4 cases that ran, in case 2 for instance")
+    assert first.startswith("time is nan in 2 of 4 cases that ran, for instance in case 2")
     assert second.startswith("place has 2 numbers in each case")
     assert first in repr(done) and done.worst("time") == [1, 0]
     page = done.report(tmp_path / "page.html").read_text()

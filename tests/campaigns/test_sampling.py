@@ -49,11 +49,11 @@ def test_choices_come_as_often_as_their_weights_say():
         ({"uniform": [0]}, r"must be \[low, high\]"),
         ({"uniform": [0, np.inf]}, "finite"),
         ({"uniform": [0, 1], "normal": [0, 1]}, "needs one of"),
-        ({"uniform": [0, 1], "within": [2, 3]}, "leaves nothing"),
+        ({"uniform": [0, 1], "within": [2, 3]}, "does not overlap"),
         ({"normal": [0, -1]}, "deviation must be greater"),
         ({"choice": []}, "list of values"),
         ({"choice": [1, 2], "weights": [1]}, "weights"),
-        ({"steps": [0, 1, 1]}, "2 or more"),
+        ({"steps": [0, 1, 1]}, "at least 2"),
         (3.0, "must be a distribution"),
         (stats.norm(np.array([1.0, 2.0]), 1.0), "of one finite number"),
         (stats.norm(0.0, -1.0), "of one finite number"),
@@ -90,7 +90,7 @@ def test_a_grid_has_all_combinations_and_a_list_goes_side_by_side():
     x = {"a": distribution("a", [1, 2]), "b": distribution("b", [5, 6])}
     assert drawn(sample_of("grid", None), x, 0) == {"a": [1, 1, 2, 2], "b": [5, 6, 5, 6]}
     assert drawn(sample_of("listed", None), x, 0) == {"a": [1, 2], "b": [5, 6]}
-    with pytest.raises(LimberError, match="as many for every variable"):
+    with pytest.raises(LimberError, match="the same number of listed values"):
         drawn(sample_of("listed", None), {**x, "c": distribution("c", [1])}, 0)
     with pytest.raises(LimberError, match="needs values"):
         drawn(sample_of("grid", None), {"u": distribution("u", {"uniform": [0, 1]})}, 0)

@@ -117,7 +117,7 @@ def test_a_study_that_was_changed_is_refused(tmp_path):
     path, store = written(tmp_path), tmp_path / "c.zarr"
     lb.campaign(path, store=store)
     (tmp_path / "arm.yaml").write_text((tmp_path / "arm.yaml").read_text().replace("0.3", "0.4"))
-    with pytest.raises(lb.LimberError, match=r"scenario: initial.*start anew"):
+    with pytest.raises(lb.LimberError, match=r"scenario: initial.*start again"):
         lb.campaign(path, store=store)
     (tmp_path / "arm.yaml").write_text((tmp_path / "arm.yaml").read_text().replace("0.4", "0.3"))
     path.write_text("# a comment changes nothing\n" + path.read_text())
@@ -196,7 +196,7 @@ def test_a_full_disk_keeps_what_was_stored(count, tmp_path, monkeypatch):
         return put(path, *arguments, **options)
 
     monkeypatch.setattr(_local, "_put", full)
-    with pytest.raises(StoreError, match=r"No space left on device.*goes on from there"):
+    with pytest.raises(StoreError, match=r"No space left on device.*continues from there"):
         run(count, tmp_path / "c.zarr")
     monkeypatch.setattr(_local, "_put", put)
     count.notes.write_text("")
@@ -300,12 +300,12 @@ def test_arguments_that_were_changed_are_refused(tmp_path, argument, make):
 @pytest.mark.parametrize("stored", [False, True])
 def test_names_that_stand_for_something_else_are_refused(tmp_path, name, stored):
     store = tmp_path / "c.zarr" if stored else None
-    with pytest.raises(lb.LimberError, match=r"take another|rename one"):
+    with pytest.raises(lb.LimberError, match=r"choose another|rename one"):
         lb.campaign(
             lambda x: {name: 2.0 * x}, vary={"x": [1, 2]}, method="grid", store=store, processes=1
         ).dataset()
     if name != "x":
-        with pytest.raises(lb.LimberError, match="take another for the variable"):
+        with pytest.raises(lb.LimberError, match="choose another name for the variable"):
             lb.campaign(lambda **y: 1.0, vary={name: [1, 2]}, method="grid", processes=1)
     with pytest.raises(lb.LimberError, match="must be text"):
         lb.campaign(lambda x: {1: x}, vary={"x": [1, 2]}, method="grid", processes=1)
@@ -335,7 +335,7 @@ def test_results_that_are_damaged_are_computed_again(count, tmp_path, name, spoi
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         assert same(run(count, tmp_path / "c.zarr"), done)
-    words = "the results of 1 work units are damaged or gone, those of cases 3 to 5"
+    words = "the results of 1 work units are damaged or missing, for instance those of cases 3 to 5"
     assert [words in str(x.message) for x in told] == ([] if gone and "status" in name else [True])
     assert count.cases() == [3, 4]
     assert same(run(count, tmp_path / "c.zarr"), done) and count.cases() == [3, 4]
@@ -394,7 +394,7 @@ def test_seeds_and_variables_that_are_damaged_are_written_again(tmp_path, name, 
 
     whole = again()
     spoil(store / name)
-    with pytest.warns(UserWarning, match="is damaged, and written again"):
+    with pytest.warns(UserWarning, match="is damaged and is written again"):
         assert again().identical(whole)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -145,7 +145,7 @@ def test_beams_of_models_are_compared_with_beam_theory():
         (["BOOM", "--clamped", "rot"], 2, "Did you mean 'root'"),
         (["BOOM", "--clamped", "x=9"], 2, "no node is there; x goes from 0 to 2 m"),
         (["BOOM", "--clamped", "x=top"], 2, "a number, min or max"),
-        (["BOOM", "--modes", 3, "--band", 0, 9], 2, "both say which modes"),
+        (["BOOM", "--modes", 3, "--band", 0, 9], 2, "both select the modes"),
         (["BOOM", "--load", "tip"], 2, "give NODE=MASS"),
         (["BOOM", "--patch", "tip"], 2, "give NODE:NODES"),
         (["BOOM", "--body", "arm"], 2, "is for models"),
@@ -160,7 +160,7 @@ def test_beams_of_models_are_compared_with_beam_theory():
         (["MODEL"], 2, "choose one with --body"),
         (["MODEL", "--body", "lnk1"], 2, "Did you mean 'link1'"),
         (["MODEL", "--clamped", "root"], 2, "--clamped is for structures"),
-        (["README.md"], 3, "are not known here"),
+        (["README.md"], 3, "are not supported"),
         (["k.mtx"], 2, "give the mass matrix"),
     ],
 )  # fmt: skip

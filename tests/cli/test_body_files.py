@@ -117,7 +117,7 @@ def test_a_superelement_of_nastran_has_its_frequencies(tmp_path):
     want = eigenvalues(folder / "outboard.out", "AFTER AUGMENTATION")[: found["modes"]]
     frequencies = np.sqrt(want) / (2.0 * np.pi)
     np.testing.assert_allclose(found["frequencies"], frequencies, rtol=DIGITS)
-    assert found["full"]["what"] == "the superelement of 4 boundary nodes, 46 freedoms"
+    assert found["full"]["what"] == "the superelement of 4 boundary nodes, 46 degrees of freedom"
     assert lb.io.read_body(tmp_path / "b.npz").nodes.names == ("3", "11", "19", "27")
     done = limber("body", folder / "outboard.asm", "--origin", "3", "--json", code=2)
     assert "--origin is for structures" in " ".join(done.output.split())

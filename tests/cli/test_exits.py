@@ -183,7 +183,7 @@ def test_program_speaks_json_on_stdout_and_messages_on_stderr(tmp_path):
     done = program("simulate", SLEW, "--duration", 11, "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["reached"] == 11.0
-    assert "held as they are" in done.stderr
+    assert "keep their last values" in done.stderr
 
 
 def test_debug_shows_where_an_error_came_from(tmp_path):
@@ -211,7 +211,7 @@ def test_interrupted_simulation_ends_with_130_and_keeps_what_it_has(tmp_path, re
     for method in ("dop853", "sdirk4"):  # compiled by now, so that the run begins at once
         limber("simulate", SLEW, "--duration", "0.1", "--method", method)
     with running("simulate", SLEW, "--duration", "1e6", "--every", "1", "--csv", file) as run:
-        assert "held as they are" in run.stderr.readline()  # said just before the run
+        assert "keep their last values" in run.stderr.readline()  # said just before the run
         time.sleep(2.0)
         run.send_signal(request_to_end)
         _, err = run.communicate(timeout=60)

@@ -192,7 +192,7 @@ def test_info_of_a_scenario_has_its_external_forces(tmp_path):
 def test_modes_say_that_a_motion_at_the_start_is_left_out(tmp_path):
     (tmp_path / "case.yaml").write_text(MOVING)
     done = limber("modes", tmp_path / "case.yaml")
-    assert "spinner starts in motion (initial.v), which these modes leave out" in done.stderr
+    assert "spinner starts in motion (initial.v), which these modes ignore" in done.stderr
     assert "starts in motion" in limber_json("modes", tmp_path / "case.yaml")["about"]
     quiet = limber("modes", EXAMPLES / "canadarm_slew.yaml")
     assert "starts in motion" not in quiet.stderr
@@ -303,10 +303,10 @@ def test_modes_note_that_friction_counts_as_a_damper(tmp_path):
         f"limber: 1\nname: rod\nbodies:\n  rod: {rod}\n  other: {rod}\n"
     )
     assert (
-        "the friction of 'rod', 'other' counts as a strong damper"
+        "the friction of 'rod', 'other' acts as a strong damper"
         in limber("modes", tmp_path / "model.yaml").stderr
     )
     assert (
-        "friction of 'other' counts"
+        "friction of 'other' acts"
         in limber("modes", tmp_path / "model.yaml", "--locked", "rod").stderr
     )

@@ -94,12 +94,12 @@ def test_closed_models_and_equilibria(tmp_path):
     "given, text",
     [
         (["--at", "noon"], "which has no times"),
-        (["--input", "[force, link1"], "not a list as YAML has it"),
-        (["--output", "[place, link1]"], "no kind of output"),
+        (["--input", "[force, link1"], "not a YAML list"),
+        (["--output", "[place, link1]"], "not a kind of output"),
         (["--out", "model.txt"], "must end in .npz"),
         (
             ["--bode", "bode.png"],
-            "450 pairs, too many to draw, 24 at most: choose some with --input and --output",
+            "450 pairs, which are too many to draw (at most 24): choose some with --input and --output",
         ),
     ],
 )

@@ -76,7 +76,7 @@ def script(path, text):
     "text, message",
     {
         "fails": ("import sys\nsys.stderr.write('boom'); sys.exit(1)", "boom"),
-        "does nothing": ("", "wrote no file: it is no C compiler"),
+        "does nothing": ("", "wrote no file: it is not a C compiler"),
     }.values(),
 )
 def test_compilers_that_do_not_compile(fresh, monkeypatch, text, message):

@@ -63,8 +63,12 @@ def test_derivatives_and_external_forces():
 @pytest.mark.parametrize(
     ("function", "ends", "text"),
     [
-        ("operational_inertia", (), "operational_inertia is of ends: say which with"),
-        ("forward_dynamics", ENDS, "is for operational_inertia, .*; forward_dynamics takes none"),
+        ("operational_inertia", (), "operational_inertia applies to ends: specify them with"),
+        (
+            "forward_dynamics",
+            ENDS,
+            "is for operational_inertia, .*; forward_dynamics does not accept it",
+        ),
         ("operational_inertia", ("arm", None), "ends: body='arm' is not in the system"),
     ],
 )

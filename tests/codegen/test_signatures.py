@@ -17,7 +17,7 @@ def test_arguments_by_name(s):
     q, v, tau = np.random.default_rng(0).standard_normal((3, s.nv))
     assert (f(q, tau=tau, v=v) == f(q, v, tau)).all()
     assert (f(tau=tau, q=q, v=v, out=np.empty(s.nv)) == f(q, v, tau)).all()
-    with pytest.raises(lb.LimberError, match=r"no argument 'torque'.*takes q, v, tau"):
+    with pytest.raises(lb.LimberError, match=r"no keyword argument 'torque'.*takes q, v, tau"):
         f(q, v, torque=tau)
     with pytest.raises(lb.LimberError, match="takes 3 arguments"):
         f(q, tau=tau)

@@ -141,7 +141,7 @@ def test_pickles_keep_coupled_systems():
 def test_errors():
     heavy, light = arm(0.0), arm(0.0, gravity=(0, 0, 0))
     with pytest.raises(
-        lb.LimberError, match=r"arm1 has gravity .* and object has .*share one gravity"
+        lb.LimberError, match=r"arm1 has gravity .* and object has .*must have the same gravity"
     ):
         lb.couple([heavy], box(gravity=(0, 0, 0)))
     with pytest.raises(lb.LimberError, match=r"arm1 has fidelity 'full' and arm2 has 'ruthless'"):

@@ -75,7 +75,7 @@ def test_ends_of_a_small_system_that_are_apart_are_not_attached():
     a.attach("left", rod, lb.Revolute("z"))
     a.attach("right", rod, lb.Revolute("z"), offset=(0, apart, 0))
     grasp = (("left", "tip"), ("right", "tip"), lb.Spherical(), "grasp")
-    with pytest.raises(lb.LimberError, match="the ends are not together: 'grasp' is off by 9e-07"):
+    with pytest.raises(lb.LimberError, match="the ends do not coincide: 'grasp' is off by 9e-07"):
         lb.attach(grasp)(a.build(), np.zeros(2), np.zeros(2))
 
 

@@ -34,11 +34,13 @@ def test_redundant_closures_are_named_and_printed():
     found = lb.freedoms(assembly.build(), q)
     assert found.redundant == {"pin": 3}
     assert str(found) == (
-        "1 freedom; 2 of 5 closure rows are independent. Rows that are superfluous if the others are kept: 3 of 'pin'."
+        "1 degree of freedom; 2 of 5 closure rows are independent. Redundant rows, which may be left out: 3 of 'pin'."
     )
     assert repr(found) == "Freedoms(number=1, rank=2 of 5 closure rows)"
     assembly, q, _ = bricard()
-    assert str(lb.freedoms(assembly.build(), q)).startswith("1 freedom; 4 of 5 closure rows")
+    assert str(lb.freedoms(assembly.build(), q)).startswith(
+        "1 degree of freedom; 4 of 5 closure rows"
+    )
 
 
 def test_toggles_lose_rank():

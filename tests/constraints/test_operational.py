@@ -41,7 +41,7 @@ def stacked(system, q, ends):
 
 
 def accelerations(system, q, v, vdot, ends):
-    """J vdot + (dJ/dt) v; in a ruthless system (dJ/dt) v of the joints alone."""
+    """J vdot + (dJ/dt) v; in a ruthless system (dJ/dt) v for the joints alone."""
     if system.fidelity == "full":
         return np.concatenate([lb.acceleration(system, q, v, vdot, *end) for end in ends])
     rigid, joints, zero = undeformed(system, q), of_joints(system, v), np.zeros(system.nv)
@@ -268,14 +268,14 @@ def test_generalized_jacobian_along_a_motion():
 
 def test_bases_that_do_not_float_are_refused():
     with pytest.raises(
-        lb.LimberError, match=r"carried by '.*', which is on the world by a Revolute"
+        lb.LimberError, match=r"carried by '.*', which a Revolute joint attaches to the world"
     ):
         arm = lb.models.canadarm().build()
         lb.generalized_jacobian(arm, arm.neutral(), ("link3", "tip"))
     a = lb.Assembly("held")
     a.attach("hub", lb.RigidBody(20.0, (0, 0, 0), [2, 3, 4]), lb.Free())
     a.close(("world", (0, 0, 0)), ("hub", None), lb.Spherical(), name="rope")
-    with pytest.raises(lb.LimberError, match="the closure 'rope' ties 'hub' to 'world'"):
+    with pytest.raises(lb.LimberError, match="the closure 'rope' connects 'hub' to 'world'"):
         held = a.build()
         lb.generalized_jacobian(held, held.neutral(), ("hub", None))
 

@@ -174,5 +174,7 @@ def test_what_has_no_closed_form_says_why():
         eq.reduced(["w1", "w2"])
     high = linkage()[0]
     high.close(("rocker", "tip"), ("world", (1, 1, 0.5)), lb.Spherical(), "high")
-    with pytest.raises(lb.LimberError, match=r"'high' cannot be met in any position.*off by 1/2"):
+    with pytest.raises(
+        lb.LimberError, match=r"'high' cannot be satisfied in any position.*off by 1/2"
+    ):
         lb.symbolic.equations(high).A  # noqa: B018

@@ -118,7 +118,9 @@ def test_what_cannot_be_damped_is_refused():
     refused("at most as many vibrations as there are torques, 2", modes=3, law="ppf")
     refused("law must be 'modal' or 'ppf'", law="velocity")
     refused("damping must be below 1", damping=1.5)
-    with pytest.raises(lb.LimberError, match="needs the modes, which sensors do not give"):
+    with pytest.raises(
+        lb.LimberError, match="needs the modal coordinates, which sensors do not measure"
+    ):
         lb.control.Loop(
             s, ActiveDamping(**GAINS, sample_time=0.001), sensors=[lb.control.Encoder(rate=1000.0)]
         )
@@ -159,12 +161,12 @@ def test_slow_motion_follows_and_ranges_are_told():
         q = np.column_stack([r.joint("upper"), r.joint("fore")])
         errors.append(np.abs(q - wanted).max())
     assert errors[1] < 1.3 * errors[0] < 0.02
-    with pytest.warns(lb.errors.ModelWarning, match="no two time scales"):
+    with pytest.warns(lb.errors.ModelWarning, match="there are two separate time scales only"):
         soft = SingularPerturbation(900.0, 60.0, sample_time=0.001)
         lb.simulate(arm(), 0.002, torque=soft)
     rigid = lb.Assembly("rigid")
     rigid.attach("link", lb.RigidBody(1.0, inertia=[1.0] * 3), lb.Revolute("z"))
-    with pytest.raises(lb.LimberError, match="has no modes: take ComputedTorque"):
+    with pytest.raises(lb.LimberError, match="has no modes: use ComputedTorque"):
         lb.control.Loop(rigid.build(), SingularPerturbation(1.0, 1.0, sample_time=0.01))
     sensors = [lb.control.Encoder(rate=1000.0), lb.control.Tachometer(rate=1000.0)]
     with pytest.raises(lb.LimberError, match="the rates of the modes, which the fast feedback"):

@@ -272,7 +272,7 @@ def test_a_thruster_does_not_fire_later_what_it_could_not_give_at_once(options):
 
 def test_a_thruster_whose_period_is_not_the_sample_time_is_refused():
     """Its impulse would be another one than its commands ask for."""
-    with pytest.raises(lb.LimberError, match=r"2 times what is asked for\. Give period=0\.05"):
+    with pytest.raises(lb.LimberError, match=r"2 times what is commanded\. Give period=0\.05"):
         run(craft(), [thruster()], lambda t: 0.5, 0.5, sample_time=0.05)
 
 

@@ -80,13 +80,13 @@ def test_what_cannot_be_controlled_is_refused():
             c = CarriedObject(100.0, 20.0, sample_time=0.01, **options)
             lb.control.Loop(system, c, sensors=sensors)
 
-    refused("has modes: give system=, its rigid twin", system=s)
+    refused("has modes: give system=, its rigid counterpart", system=s)
     refused("'top' is not a closure of the object", squeeze={("left", "top"): 1.0})
     refused("squeeze must be", squeeze={"left": 1.0})
     refused("place must be a Trajectory of 3 components", place=TURN)
     encoder = lb.control.Encoder(["arm1/fore"], rate=100.0)
     refused("forces: closure 'left' has none", sensors=[encoder], squeeze={BOTH: 1.0})
-    refused("where the object is at the start: give q=", sensors=[encoder])
+    refused("the initial position of the object must be given: pass q=", sensors=[encoder])
     q = twin.neutral()
     refused("no sensor reads the position of the joint of 'arm1/upper'", sensors=[encoder], q=q)
     refused("the loop has no sensors", forces={"left": "wrist"})
@@ -98,5 +98,5 @@ def test_what_cannot_be_controlled_is_refused():
         q=q,
         forces={"left": "right wrist"},
     )
-    with pytest.raises(lb.LimberError, match="kp must be one number or six"):
+    with pytest.raises(lb.LimberError, match="kp must be one non-negative number or six"):
         CarriedObject([1.0, 2.0], 1.0, sample_time=0.01)

@@ -278,5 +278,5 @@ def test_what_is_not_known_is_refused():
 def test_other_controllers_of_the_kind_are_for_open_systems():
     s = four_bar(flexible=True)
     c = lb.control.SingularPerturbation(1.0, 1.0, sample_time=0.01, bodies="crank")
-    with pytest.raises(lb.LimberError, match=r"is for open systems.*Take ComputedTorque"):
+    with pytest.raises(lb.LimberError, match=r"is for open systems.*Use ComputedTorque"):
         Loop(s, c)

@@ -173,13 +173,13 @@ def test_the_tip_of_the_canadarm_follows_with_its_orientation():
 def test_what_has_no_bounded_inverse_is_refused_in_words():
     s = link(modes=1)
     for options, text in (
-        ({"before": 0.02}, r"before=0.02 s is too short: .* left at that end.* give before="),
+        ({"before": 0.02}, r"before=0.02 s is too short: .* remains at that end.* give before="),
         ({"after": 0.02}, r"after=0.02 s is too short.* give after="),
     ):
         with pytest.raises(lb.errors.DynamicsError, match=text):
             stable_inversion(s, TURN, ANGLE, **options)
     undamped = link(damping=0.0, modes=1)  # seen at a third of the link, its zeros are imaginary
-    with pytest.raises(lb.errors.DynamicsError, match="do not decay at all: give bodies"):
+    with pytest.raises(lb.errors.DynamicsError, match="do not decay at all: add damping"):
         stable_inversion(undamped, TURN, [("angle", "link", "node3", "z")])
     with pytest.raises(lb.errors.DynamicsError, match="no motion of 'link' moves the output 'position link tip z'"):  # fmt: skip
         stable_inversion(s, TURN, [("position", "link", "tip", "z")])
@@ -207,9 +207,9 @@ def test_wrong_arguments_are_refused(turned):
     moving = lb.trajectories.Quintic(0.0, 1.0, 0.8, start_velocity=0.1)
     with pytest.raises(lb.LimberError, match=r"path begins with the velocity.* rest to rest"):
         stable_inversion(s, moving, ANGLE)
-    with pytest.raises(lb.LimberError, match="path has 2 components, and there are 1 outputs"):
+    with pytest.raises(lb.LimberError, match="path has 2 components, but there are 1 outputs"):
         stable_inversion(s, lb.trajectories.Quintic([0, 0], [1, 1], 0.8), ANGLE)
-    with pytest.raises(lb.LimberError, match="inversion must be what lb"):
+    with pytest.raises(lb.LimberError, match="inversion must be the result of lb"):
         StableInversion(TURN, sample_time=0.01)
     encoder = lb.control.Encoder(rate=1000.0)
     c = StableInversion(turned, 1.0, 1.0, sample_time=0.001)

@@ -278,7 +278,7 @@ def test_chosen_modes_move_the_system_as_their_shapes(model):
     reduced = model.modal([1], static=False)
     assert reduced.order == 2
     assert_close(model.A @ reduced.T, reduced.T @ reduced.A, 1e-8)
-    with pytest.raises(ArgumentValueError, match="numbers of modes from 0 to"):
+    with pytest.raises(ArgumentValueError, match="mode numbers from 0 to"):
         model.modal([99])
     with pytest.raises(ArgumentValueError, match="modes at rest"):
         model.modal([1])
@@ -374,7 +374,7 @@ def test_saved_models_are_read_by_numpy(model, tmp_path):
 REFUSED = [
     ({"inputs": "hub"}, "inputs must be a list"),
     ({"inputs": ["hubb"]}, r"inputs\[0\]: body='hubb' is not in the system"),
-    ({"inputs": [("push", "hub")]}, "'push' is no kind of input"),
+    ({"inputs": [("push", "hub")]}, "'push' is not a kind of input"),
     ({"inputs": ["panel"]}, "the joint of body 'panel' is fixed"),
     ({"inputs": ["hub", ("torque", "hub", 0)]}, "'torque hub' more than once"),
     ({"inputs": [("motion", "hub")]}, "needs a joint of prescribed motion"),

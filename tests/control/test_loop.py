@@ -294,7 +294,7 @@ def test_a_run_that_is_resumed_goes_on_as_if_it_had_not_ended(s, middle):
         x.signals["encoder"].y[-1] % (2 * np.pi / 2**14) for x in (whole, second)
     ]  # multiples of the step
     assert np.allclose(noise[0] - noise[1], 0, atol=1e-9)
-    with pytest.raises(lb.LimberError, match="is not where the last run ended"):
+    with pytest.raises(lb.LimberError, match="is not where the previous run ended"):
         lb.simulate(s, 0.6, t0=0.5, torque=loop.resumed())
     with pytest.raises(lb.LimberError, match="nothing to resume"):
         noisy(s).resumed()
@@ -319,7 +319,7 @@ def test_a_loop_in_two_runs_at_once_is_refused(s):
     first, second = loop.session(s, 0.0), loop.session(s, 0.0)
     q, v = s.neutral(), np.zeros(s.nv)
     second.sample(0.0, q, v)
-    with pytest.raises(lb.LimberError, match="in two runs at once"):
+    with pytest.raises(lb.LimberError, match="in two runs at the same time"):
         first.sample(0.0, q, v)
 
 
@@ -368,14 +368,14 @@ def test_what_does_not_fit_is_refused_with_names(s):
         def command(self, t, measured):
             return np.zeros(2)
 
-    with pytest.raises(lb.LimberError, match="NoTime has no sample_time"):
+    with pytest.raises(lb.LimberError, match="NoTime has no attribute sample_time"):
         lb.simulate(s, 0.1, torque=NoTime())
-    with pytest.raises(lb.LimberError, match="must be 10 numbers, or 2 of the joints alone"):
+    with pytest.raises(lb.LimberError, match="must be 10 numbers, or 2 for the joints alone"):
         lb.simulate(s, 0.1, torque=Sine(size=3))
     other = arm(flexible=False)
     with pytest.raises(lb.LimberError, match="this loop was made for 'arm'"):
         lb.simulate(other, 0.1, torque=noisy(s))
-    with pytest.raises(lb.LimberError, match="sample_time needs a method of limber"):
+    with pytest.raises(lb.LimberError, match="sample_time needs a method of Limber"):
         lb.simulate(s, 0.1, torque=noisy(s), method="RK45")
     with pytest.raises(
         lb.LimberError, match=r"sensors must be objects such as those of lb\.control\.sensors"
@@ -405,7 +405,7 @@ def test_signals_are_plotted_and_reported(s, tmp_path):
     assert labels == names  # the guard waited for the first readings
     page = r.report(tmp_path / "report.html").read_text()
     assert "gyro (rad/s)" in page
-    with pytest.raises(lb.LimberError, match="this result has none"):
+    with pytest.raises(lb.LimberError, match="this result has no such signals"):
         lb.simulate(s, 0.1).plot("signals")
 
 
@@ -418,7 +418,7 @@ def test_a_run_of_endless_samples_is_refused():
         lb.simulate(s, 1.0, torque=pd)
     sensors = [lb.control.Encoder(rate=1e12), lb.control.Tachometer(rate=100.0)]
     loop = lb.control.Loop(s, lb.control.PD(1.0, 1.0, sample_time=0.01), sensors=sensors)
-    with pytest.raises(lb.LimberError, match=r"1\.0e\+12 samples.* rate of the sensors"):
+    with pytest.raises(lb.LimberError, match=r"1\.0e\+12 samples.* rate for the sensors"):
         lb.simulate(s, 1.0, torque=loop)
 
 

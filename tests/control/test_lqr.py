@@ -118,7 +118,7 @@ def test_what_no_torque_reaches_is_refused(s):
     )  # undamped, out of the plane too
     with pytest.raises(lb.LimberError, match="no gains stabilize"):
         lqr_gain(linearize(a.build(), inputs=["link"]), 1.0, 1.0, 0.01)
-    with pytest.raises(lb.LimberError, match="needs the whole state"):
+    with pytest.raises(lb.LimberError, match="needs the full state"):
         c = LQR(1.0, 1.0, sample_time=0.01, about=s.neutral())
         lb.control.Loop(s, c, sensors=[lb.control.Encoder(rate=100.0)])
 
@@ -190,9 +190,9 @@ def test_what_a_filter_cannot_use_is_refused(s):
         c = LQR(1.0, 1.0, sample_time=0.01, about=s.neutral(), observer=kalman)
         return lb.control.Loop(s, c, sensors=sensors, seed=1)
 
-    with pytest.raises(lb.LimberError, match="has no noise, and a filter needs"):
+    with pytest.raises(lb.LimberError, match="has no noise, but the filter needs"):
         loop(Kalman(1.0), lb.control.Encoder(rate=100.0))
-    with pytest.raises(lb.LimberError, match=r"come 0\.01 s late"):
+    with pytest.raises(lb.LimberError, match=r"arrive 0\.01 s late"):
         loop(Kalman(1.0), lb.control.Encoder(rate=100.0, noise=1.0, delay=0.01))
     with pytest.raises(lb.LimberError, match="the loop has no sensors"):
         loop(Kalman(1.0))

@@ -284,11 +284,11 @@ def test_a_sample_time_far_shorter_is_found_and_what_was_tried_is_said(link):
     assert not margins(link, gains, sample_time=1.1 * found.longest).stable
     never = margins(link, [[-1.0, 1.0]], sample_time=0.01)
     assert never.longest == 0.0
-    assert "No sample time from there down to 1e-06 s makes it stable" in str(never)
+    assert "No shorter sample time down to 1e-06 s makes it stable" in str(never)
 
 
 def test_delays_of_very_many_samples_are_refused(link):
-    with pytest.raises(lb.LimberError, match="1e\\+04 commands on their way"):
+    with pytest.raises(lb.LimberError, match="1e\\+04 commands in transit"):
         margins(link, [[1.0, 1.0]], sample_time=0.01, delay=100.0)
 
 
@@ -330,7 +330,7 @@ def test_spillover_tells_of_an_instability_that_comes_from_no_mode():
     for gain, grows in ((20.0, 0), (100.0, 1)):
         found = spillover(plant, plant.modal(1), [[gain]], sample_time=0.05, delay=0.025)
         assert not found.unstable and len(found.others) == grows and found.stable == (not grows)
-        assert ("UNSTABLE besides these modes" in str(found)) == bool(grows)
+        assert ("UNSTABLE apart from these modes" in str(found)) == bool(grows)
 
 
 def test_rounding_does_not_decide_which_of_two_poles_that_met_is_the_mode():

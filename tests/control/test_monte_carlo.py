@@ -141,10 +141,10 @@ def test_sensors_read_the_plant_that_runs(loop):
     [
         ({}, ArgumentValueError, "nothing differs from case to case"),
         ({"seeds": 3}, ArgumentTypeError, r"seeds must be whole numbers, one for each case, such as range\(100\)"),
-        ({"seeds": [1, -2]}, ArgumentTypeError, "seeds must be a whole number from 0 on"),
+        ({"seeds": [1, -2]}, ArgumentTypeError, "seeds must be a whole number of at least 0"),
         ({"seeds": [1, 2], "parameters": {"load.mass": [1.0] * 3}}, ArgumentValueError, "seeds has 2 numbers, and the other arguments have 3 cases"),
         ({"seeds": [1], "torque": None}, ArgumentTypeError, "torque= is not an argument of monte_carlo"),
-        ({"seeds": [1], "processes": 0}, ArgumentTypeError, "processes must be a whole number from 1 on, got 0"),
+        ({"seeds": [1], "processes": 0}, ArgumentTypeError, "processes must be a whole number of at least 1, got 0"),
         ({"seeds": [1], "measures": {}}, ArgumentTypeError, "measures must map names to functions"),
         ({"seeds": [1], "measures": {"a": lambda: 1}}, ArgumentTypeError, r"measures\['a'\] is called with \(result\)"),
         ({"seeds": [1, 2], "measures": {"a": lambda r: np.zeros(int(1e6 * abs(r.q[-1, 1])) % 97)}}, ArgumentValueError, r"measures\['a'\] must have the same shape in all cases"),
@@ -153,5 +153,5 @@ def test_sensors_read_the_plant_that_runs(loop):
 def test_misuse_is_refused(loop, given, kind, text):
     with pytest.raises(kind, match=text):
         lb.control.monte_carlo(loop, 0.1, **{"measures": MEASURES, **given})
-    with pytest.raises(ArgumentTypeError, match=r"loop must be a lb.control.Loop, got"):
+    with pytest.raises(ArgumentTypeError, match=r"loop must be an lb.control.Loop, got"):
         lb.control.monte_carlo(None, 0.1, measures=MEASURES, seeds=[1])

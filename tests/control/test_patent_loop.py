@@ -96,7 +96,7 @@ def test_processors_are_replaced_by_name(arm, motion):
     loop.start(0.0, measured(motion, 0))
     loop.step(0.0, measured(motion, 0))
     assert counting.calls == 2  # under the specified forces, and under the corrected ones
-    with pytest.raises(ArgumentValueError, match="'servo' is none of sensors"):
+    with pytest.raises(ArgumentValueError, match="'servo' is not one of sensors"):
         controller(arm, motion, processors={"servo": None})
 
 

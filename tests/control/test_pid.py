@@ -160,7 +160,7 @@ def test_what_does_not_fit_is_refused_with_names(s):
             prepared(s, c, **options)
     with pytest.raises(lb.LimberError, match="PD has no ki"):
         PD(1.0, sample_time=1.0, ki=1.0)
-    with pytest.raises(lb.LimberError, match="is in no loop yet"):
+    with pytest.raises(lb.LimberError, match="is not in a loop yet"):
         PD(1.0, sample_time=1.0).linear()
     with pytest.raises(lb.LimberError, match=r"reference\(t\) must return"):
         lb.simulate(s, 0.1, torque=PD(1.0, sample_time=1.0, reference=lambda t: np.zeros(3)))

@@ -180,7 +180,7 @@ def test_a_log_is_read_while_it_is_written_and_after(tmp_path):
     long.close()
     assert np.array_equal(rt.read_log(path).t, np.arange(2 * ROWS + 5))
     path.write_text("something else")
-    with pytest.raises(lb.FileError, match="no log"):
+    with pytest.raises(lb.FileError, match="not a log"):
         rt.read_log(path)
 
 
@@ -438,7 +438,7 @@ def test_the_controller_ends_when_the_machine_disappears(clock):
     machine, controller = Machine([0.1, "gone"], clock), side()
     with pytest.warns(lb.ModelWarning, match="safe stop"):
         message, _ = controller.run(machine)
-    assert message.startswith("the plant is gone")
+    assert message.startswith("the plant has gone")
     assert machine.commands[-1][1:] == (0.0, STOP)
 
 
@@ -547,7 +547,7 @@ def test_the_side_that_is_left_ends_and_both_logs_are_readable(killed, tmp_path)
     finally:
         process.kill()
         process.wait()
-    assert message.startswith(f"the {killed} is gone")
+    assert message.startswith(f"the {killed} has gone")
     for path in logs.values():
         log = rt.read_log(path)
         assert len(log) > 20 and np.isfinite(log.t).all() and (np.diff(log.t) > 0).all()
@@ -602,7 +602,7 @@ def test_a_plant_whose_caller_is_gone_ends_in_words(tmp_path):
         child.stdin.close()
         said = child.stderr.read().decode()
     assert "Traceback" not in said
-    assert "the process that started this plant is gone" in said and "no controller" in said
+    assert "the process that started this plant has ended" in said and "no controller" in said
 
 
 def test_what_is_not_permitted_is_said(monkeypatch):

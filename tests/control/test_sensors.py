@@ -197,7 +197,7 @@ def test_noise_depends_on_seed_name_and_sample_alone(s, state):
 
 def test_noise_without_a_seed_is_refused(s):
     sensor = lb.control.Gyro("hub", rate=10.0, noise=1.0)
-    with pytest.raises(lb.LimberError, match=r"'gyro' has noise and no seed"):
+    with pytest.raises(lb.LimberError, match=r"'gyro' has noise but no seed"):
         lb.control.Loop(s, Still(), sensors=[sensor])
     lb.control.Loop(s, Still(), sensors=[sensor], seed=3)
 
@@ -343,7 +343,9 @@ def test_counts_in_a_turn_are_refused_for_joints_that_slide():
     a = lb.Assembly("gantry").attach("arm", body, lb.Revolute("z"))
     s = a.attach("slide", body, lb.Prismatic("x"), "arm").build()
     for bodies in (None, "slide"):
-        with pytest.raises(lb.LimberError, match=r"counts=1000 are counts in a turn.*quantization"):
+        with pytest.raises(
+            lb.LimberError, match=r"counts=1000 means counts per revolution.*quantization"
+        ):
             lb.control.Encoder(bodies, rate=100.0, counts=1000).reader(s)
     lb.control.Encoder("arm", rate=100.0, counts=1000).reader(s)
     lb.control.Encoder("slide", rate=100.0, quantization=1e-6).reader(s)

@@ -71,7 +71,7 @@ def test_a_run_is_not_resumed_with_a_controller_that_was_elsewhere():
     first, second = control.Loop(s, pd), control.Loop(s, pd)
     half = lb.simulate(s, 0.5, torque=first)
     lb.simulate(s, 0.5, torque=second)
-    with pytest.raises(lb.LimberError, match="or its controller has been in another run"):
+    with pytest.raises(lb.LimberError, match="or its controller has been used in another run"):
         lb.simulate(s, 1.0, t0=0.5, q0=half.q[-1], v0=half.v[-1], torque=first.resumed())
 
 

@@ -511,7 +511,7 @@ def test_only_what_is_asked_for():
         _ = d.q
     with pytest.raises(AttributeError, match="forward_dynamics has no input vdot"):
         _ = d.vdot
-    with pytest.raises(AttributeError, match="not by external wrenches"):
+    with pytest.raises(AttributeError, match="do not include external wrenches"):
         _ = d.external
 
 

@@ -161,7 +161,7 @@ def test_what_cannot_work_is_refused():
         task(randomize={"bob.mass": (2, 1)})
     with pytest.raises(ArgumentTypeError, match=r"reward is called with \(moment\)"):
         task(reward=lambda: 0)
-    with pytest.raises(ArgumentValueError, match=r"reward must give an array of shape \(1,\)"):
+    with pytest.raises(ArgumentValueError, match=r"reward must return an array of shape \(1,\)"):
         e = lb.exchange.Environment(task(reward=lambda now: 1.0))
         e.reset()
         e.step(np.zeros(1))
@@ -254,7 +254,7 @@ def test_all_goals_have_one_size():
     many = lb.exchange.VectorEnvironment(
         task(start=lambda rng: ([0.0], [0.0], np.ones(next(sizes)))), 3
     )
-    with pytest.raises(ArgumentValueError, match="goal of 2 numbers, and one of 1 before"):
+    with pytest.raises(ArgumentValueError, match="goal of 2 numbers, but one of 1 before"):
         many.reset(seed=0)
     with pytest.raises(ArgumentValueError, match="goal of start must be a number or a list"):
         task(start=lambda rng: ([0.0], [0.0], np.ones((2, 2))))

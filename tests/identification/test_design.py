@@ -75,7 +75,7 @@ def test_placement_is_the_best_of_all_choices(arm):
 def test_placement_counts_fixed_sensors_and_other_criteria(arm):
     found = place_sensors(arm, NAMES, PLAN, gauges(), 1, fixed=sensors()[0], criterion="A")
     assert len(found.chosen) == 1 and found.chosen[0].startswith("gauge")
-    with pytest.raises(ValueError, match="count is 4, and there are 3 candidates"):
+    with pytest.raises(ValueError, match="count is 4, but there are 3 candidates"):
         place_sensors(arm, NAMES, PLAN, gauges(), 4)
     with pytest.raises(ValueError, match='criterion must be "D" or "A"'):
         place_sensors(arm, NAMES, PLAN, gauges(), 1, criterion="E")

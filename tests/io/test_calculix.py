@@ -71,12 +71,12 @@ def test_held_matrices_are_refused_with_the_remedy(free_block, tmp_path):
     run_ccx(tmp_path, "held", deck + "*BOUNDARY\nROOT,1,3\n" + STORE)
     with pytest.raises(
         lb.FileError,
-        match=r"node 1, 2, 3, 4 has no freedoms .*held.inp:\d+ fixes nodes by \*BOUNDARY. Store",
+        match=r"node 1, 2, 3, 4 has no degrees of freedom .*held.inp:\d+ fixes nodes by \*BOUNDARY. Store",
     ):
         lb.io.read_calculix(tmp_path / "held.inp")
     run_ccx(tmp_path, "part", deck + "*BOUNDARY\nROOT,2,2\n" + STORE)
     with pytest.raises(
-        lb.FileError, match="node 1, 2, 3, 4 moves in some of the directions x, y, z only"
+        lb.FileError, match="node 1, 2, 3, 4 moves only in some of the directions x, y, z"
     ):
         lb.io.read_calculix(tmp_path / "part.inp")
 
@@ -86,7 +86,7 @@ def test_inner_modes_of_elements_are_refused_with_the_remedy(tmp_path):
     deck, _ = block()
     run_ccx(tmp_path, "inner", deck.replace("TYPE=C3D8,", "TYPE=C3D8I,") + STORE)
     with pytest.raises(
-        lb.FileError, match=r"node 29, 30, .* has rows .* no place .* C3D8I elements \(take C3D8"
+        lb.FileError, match=r"node 29, 30, .* has rows .* no position .* C3D8I elements \(use C3D8"
     ):
         lb.io.read_calculix(tmp_path / "inner.inp")
 
@@ -298,23 +298,23 @@ def test_abaqus_matrices_with_labels(job):
     [
         ("job.sti", lambda t: "", r"job.sti: the file is empty. CalculiX writes"),
         ("job.sti", lambda t: t.replace("1 1 ", "1 99 ", 1), r"job.sti:1: must be row, column, value .* from 1 to 12"),
-        ("job.sti", lambda t: t[: len(t) // 2].rsplit("\n", 1)[0], r"has rows up to \d+, and the .dof file 12 lines"),
-        ("job.sti", lambda t: t + "1 2 5\n", "row 1, column 2 comes twice"),
+        ("job.sti", lambda t: t[: len(t) // 2].rsplit("\n", 1)[0], r"has rows up to \d+, but the .dof file has 12 lines"),
+        ("job.sti", lambda t: t + "1 2 5\n", "row 1, column 2 occurs twice"),
         ("job.sti", lambda t: t.replace("1 1 ", "1 1 nan ", 1), "cannot be read as lines|columns"),
         ("job.sti", lambda t: "garbage\n" + t, "cannot be read as lines of row, column, value"),
         ("job.mas", lambda t: t.replace("1.0", "-1.0"), r"job.sti: M\[.*negative"),
         ("job.mas", lambda t: "\0" + t, "not a text file"),
         ("job.dof", lambda t: t.replace("4.3", "4,3"), r"job.dof:12: must be node.direction, as in 12.3, got '4,3'"),
         ("job.dof", lambda t: t.replace("4.3", "1.1"), "node 1 has direction 1 twice. CalculiX expands shells"),
-        ("job.dof", lambda t: t.replace("4.", "44."), r"node 44 has rows in the matrices and no place in .*job.inp"),
+        ("job.dof", lambda t: t.replace("4.", "44."), r"node 44 has rows in the matrices but no position in .*job.inp"),
         ("job.inp", lambda t: t.replace("4,0,0,1\n", ""), "an element uses node 4, which no .NODE table has"),
         ("job.inp", lambda t: t.replace(",3,4\n", "\n"), "element '1' has 2 of its 4 nodes. Is the file cut off"),
-        ("job.inp", lambda t: t.replace("C3D4", "QUUX9"), r"job.inp:6: the element type 'QUUX9' is unknown here"),
+        ("job.inp", lambda t: t.replace("C3D4", "QUUX9"), r"job.inp:6: the element type 'QUUX9' is not supported"),
         ("job.inp", lambda t: t.replace("2,1,0,0", "2,1,zero,0"), r"job.inp:3: a coordinate of node 2 must be a finite"),
         ("job.inp", lambda t: t.replace("2,1,0,0", "1,1,0,0"), "node 1 is defined twice"),
         ("job.inp", lambda t: t.replace("*NODE", "*NODE,SYSTEM=C"), "not Cartesian"),
         ("job.inp", lambda t: "*INCLUDE,INPUT=job.inp\n", "no file may include itself"),
-        ("job.inp", lambda t: "*HEADING\n", "there are no nodes in it"),
+        ("job.inp", lambda t: "*HEADING\n", "the file contains no nodes"),
         ("job.inp", lambda t: t + "*STEP\n*FREQUENCY\n", r"a \*STEP without its \*END STEP. Is the file cut off"),
         ("job.inp", lambda t: t + "*NSET\n1,2\n", r"job.inp:8: \*NSET needs NSET="),
         ("job.inp", lambda t: t + "*NSET,NSET=A\n1,TOP\n", r"job.inp:9: the set A must have numbers .* got 'TOP'"),
@@ -345,7 +345,7 @@ def test_missing_files_are_named(job):
         lb.FileError, match=r"job.dof: there is no such file. CalculiX writes .sti, .mas and .dof"
     ):
         lb.io.read_calculix(job / "job.inp")
-    with pytest.raises(lb.FileError, match=r"there is no such file. Pass geometry="):
+    with pytest.raises(lb.FileError, match=r"there is no such file. Pass the deck"):
         (job / "job.dof").write_text("1.1\n")
         lb.io.read_calculix(job / "job.inp", geometry=job / "no.inp")
 
@@ -379,9 +379,9 @@ def test_keyword_lines_may_go_on(job):
 @pytest.mark.parametrize(
     ("change", "match"),
     [
-        (lambda t: "*SYSTEM\n1,0,0\n" + t, r"job.inp:1: \*SYSTEM makes or moves nodes, which is not done here"),
+        (lambda t: "*SYSTEM\n1,0,0\n" + t, r"job.inp:1: \*SYSTEM makes or moves nodes, which is not supported"),
         (lambda t: t + "*NCOPY,CHANGE NUMBER=10\n", r"job.inp:8: \*NCOPY makes or moves nodes"),
-        (lambda t: t.replace("*NODE", "*NODE,INPUT=n.txt"), r"job.inp:1: \*NODE has its table in a file of its own, INPUT=n.txt"),
+        (lambda t: t.replace("*NODE", "*NODE,INPUT=n.txt"), r"job.inp:1: \*NODE has its table in a separate file, INPUT=n.txt"),
     ],
 )  # fmt: skip
 def test_decks_whose_nodes_are_not_in_their_tables_are_refused(job, change, match):
@@ -393,7 +393,7 @@ def test_decks_whose_nodes_are_not_in_their_tables_are_refused(job, change, matc
 def test_a_mass_matrix_that_ends_early_is_told_of(job):
     M = springs()[0]
     (job / "m.mtx").write_text(labelled(M[:9, :9]))
-    with pytest.warns(lb.ModelWarning, match="node 4 has stiffness and no mass.* is cut off"):
+    with pytest.warns(lb.ModelWarning, match="node 4 has stiffness but no mass.* is cut off"):
         structure = lb.io.read_abaqus(job / "k.mtx", job / "m.mtx", job / "job.inp")
     assert structure.M.sum() == pytest.approx(9.0)
 
@@ -401,7 +401,7 @@ def test_a_mass_matrix_that_ends_early_is_told_of(job):
 def test_sets_of_nodes_that_are_left_out_are_named(job):
     (job / "job.inp").write_text(DECK + "*NODE,NSET=REF\n9,0,0,2\n*NSET,NSET=ALL\n1,2,9\n")
     with pytest.warns(
-        lb.ModelWarning, match=r"node 9 of .* left out. The set REF, ALL is without it"
+        lb.ModelWarning, match=r"node 9 of .* left out. The set REF, ALL does not contain it"
     ):
         assert lb.io.read_calculix(job / "job.inp").groups == {"ALL": (0, 1)}
 
@@ -461,11 +461,11 @@ def test_abaqus_matrices_by_coordinates(job):
         ("k.mtx", lambda t: t.replace("\n", "\n\n5 ", 1), r"k.mtx:3: must be row, column, value"),
         ("k.mtx", lambda t: t.replace("1 1 ", "0 1 ", 1), r"k.mtx:1: must be row, column, value, with rows and columns from 1"),
         ("k.mtx", lambda t: t.replace("1 1 ", "1 1.5 ", 1), r"k.mtx:1: must be row, column, value"),
-        ("k.mtx", lambda t: "** nothing\n", "there are no entries in it"),
+        ("k.mtx", lambda t: "** nothing\n", "the file contains no entries"),
         ("k.mtx", lambda t: "1 2\n", "must be node, direction, node, direction, value"),
-        ("m.mtx", lambda t: t + "16 16 1.0\n", r"k.mtx: has 16 rows, and the deck 4 nodes: .*FORMAT=MATRIX INPUT"),
+        ("m.mtx", lambda t: t + "16 16 1.0\n", r"k.mtx: has 16 rows, but the deck has 4 nodes: .*FORMAT=MATRIX INPUT"),
         ("m.mtx", lambda t: "1,1,1,1,1.0\n", r"m.mtx: has 5 columns, and .*k.mtx has 3: write both"),
-        ("cae.inp", lambda t: t.replace("*End Assem", "*Instance\n*End Instance\n*End Assem"), "one of several parts and instances"),
+        ("cae.inp", lambda t: t.replace("*End Assem", "*Instance\n*End Instance\n*End Assem"), "the deck has several parts and instances"),
         ("cae.inp", lambda t: t.replace("*NODE", "0., 1., 0.\n*NODE"), "INSTANCE moves or turns its part"),
     ],
 )  # fmt: skip
@@ -506,7 +506,7 @@ def test_cut_results_are_refused(tmp_path):
     ):
         lb.io.read_frd(tmp_path / "a.frd")
     (tmp_path / "a.frd").write_text("    1C\n 9999\n")
-    with pytest.raises(lb.FileError, match="no mode shapes in it"):
+    with pytest.raises(lb.FileError, match="the file contains no mode shapes"):
         lb.io.read_frd(tmp_path / "a.frd")
 
 

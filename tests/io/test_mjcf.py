@@ -196,9 +196,9 @@ def test_limits_follow_autolimits_and_angles(tmp_path):
     with pytest.warns(lb.ModelWarning, match="joint 'j' has limits, but no finite effort"):
         slide = made("type='slide' range='-1 2'")
     assert (slide.physics.lower, slide.physics.upper) == ([-1.0], [2.0])
-    with pytest.raises(lb.FileError, match='autolimits="false": say whether it is limited'):
+    with pytest.raises(lb.FileError, match='autolimits="false": state whether it is limited'):
         made("range='-1 2'", "<compiler autolimits='false'/>")
-    with pytest.raises(lb.FileError, match="limited of <joint> is true, and range is missing"):
+    with pytest.raises(lb.FileError, match="limited of <joint> is true, but range is missing"):
         made("limited='true'")
     made_friction = made("frictionloss='0.4'")
     assert repr(made_friction) == repr(lb.Revolute("z", friction=0.4))
@@ -305,7 +305,7 @@ def test_equalities_that_are_not_read_are_said(tmp_path):
     ):
         assert text.count(words) == 1, words
     _, text = read(closed(tmp_path, '<weld body1="a"/>'), equality=False)
-    assert "the equality constraints are left out, as asked" in text
+    assert "the equality constraints are left out, as requested" in text
 
 
 def test_what_is_left_out_is_said_once(tmp_path):
@@ -330,7 +330,7 @@ def test_what_is_left_out_is_said_once(tmp_path):
         "armature 0.3 of the free joint",
         "stiffness 2 of the free joint",
         "contacts of geoms are left out",
-        "positions of MuJoCo less `ref`",
+        "positions of MuJoCo minus `ref`",
     ):
         assert text.count(words) == 1, words
     for words in ("timestep", "visual", "rgba", "camera", "group"):
@@ -348,13 +348,13 @@ def test_included_files_are_part_of_the_model(tmp_path):
 REFUSED = {
     "not mjcf": ("<robot/>", "starts with <mujoco>, got <robot>"),
     "empty": ("<mujoco/>", "the model has no bodies"),
-    "mesh": ("<body><joint/><geom type='mesh' mesh='m'/></body>", "follows from a mesh, which is not read"),
-    "replicate": ("<replicate count='3'><body/></replicate>", "<replicate> makes bodies"),
+    "mesh": ("<body><joint/><geom type='mesh' mesh='m'/></body>", "comes from a mesh, which is not read"),
+    "replicate": ("<replicate count='3'><body/></replicate>", "<replicate> creates bodies"),
     "class": (f"<body childclass='no'><joint/>{BALL}</body>", "unknown class 'no'"),
     "kind": (f"<body><joint type='hing'/>{BALL}</body>", "Did you mean 'hinge'"),
     "axis": (f"<body><joint axis='0 0 0'/>{BALL}</body>", "axis of <joint> has a vector of length"),
     "two orientations": (f"<body quat='1 0 0 0' euler='0 0 0'>{BALL}</body>", "give its orientation once"),
-    "free beside": (f"<body><freejoint/><joint/>{BALL}</body>", "a free joint is alone"),
+    "free beside": (f"<body><freejoint/><joint/>{BALL}</body>", "a free joint must be the only joint"),
     "seven": ("<body>" + "<joint/>" * 7 + BALL + "</body>", "7 speeds together"),
     "same name": (f"<body name='a'>{BALL}</body><body name='a'>{BALL}</body>", "a second body 'a'"),
     "inertia": ("<body><joint/><inertial pos='0 0 0' mass='1' diaginertia='1 1 3'/></body>", "'body1': inertia has"),

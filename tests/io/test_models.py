@@ -197,7 +197,7 @@ def test_nodes_inline_and_in_a_file(tmp_path):
     "arrays, message",
     [
         (NODES | {"sttiffness": 1}, "unknown array 'sttiffness'. Did you mean 'stiffness'"),
-        ({k: x for k, x in NODES.items() if k != "mass"}, "'mass' is missing: neither here nor"),
+        ({k: x for k, x in NODES.items() if k != "mass"}, "'mass' is missing both here and"),
         (NODES | {"mass": np.array([1.0, np.nan])}, r"mass\[1\] is nan"),
         (NODES | {"mass": np.array([1.0, 2.0, 3.0])}, r"position must have shape \(3, 3\)"),
         (NODES | {"mass": np.array(["a", "b"])}, "mass must be real numbers"),

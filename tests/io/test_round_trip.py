@@ -86,7 +86,7 @@ def test_all_large_arrays_go_to_the_npz(tmp_path):
     ("change", "match"),
     [
         (lambda a: a.pop("recovery/strain"), "recovery: gauges, strain belong together"),
-        (lambda a: a.update({"recovery/forces": a["recovery/forces"][1:]}), "belong together, one row a name"),
+        (lambda a: a.update({"recovery/forces": a["recovery/forces"][1:]}), "belong together, with one row per name"),
         (lambda a: a.update({"recovery/strain": a["recovery/strain"][:, 1:]}), "strain"),
         (lambda a: a.update({"recovery/forces": a["recovery/forces"] * np.nan}), "recovery/stations/0/forces.*must be finite"),
         (lambda a: a.update({"integrals/S0": a["integrals/S0"] * np.nan}), "integrals/S0.*must be finite"),
@@ -232,7 +232,9 @@ def test_symbols_are_not_written(tmp_path):
     sympy = pytest.importorskip("sympy")
     joint = lb.Revolute("z", damping=sympy.Symbol("d"))
     made = lb.Assembly("arm").attach("a", lb.RigidBody(1.0), joint)
-    with pytest.raises(lb.LimberError, match="damping of a joint has the symbols d: files hold"):
+    with pytest.raises(
+        lb.LimberError, match="damping of a joint contains the symbols d, but files hold"
+    ):
         lb.save(made, tmp_path / "arm.yaml")
 
 
@@ -301,7 +303,7 @@ def test_what_cannot_be_saved_is_refused(tmp_path):
     with pytest.raises(lb.LimberError, match="half a character"):
         lb.save(lb.Assembly("\ud800"), tmp_path / "a.yaml")
     odd = lb.Assembly("odd").attach("b", lb.RigidBody(1.0), Odd())
-    with pytest.raises(lb.LimberError, match="of a kind that files do not have"):
+    with pytest.raises(lb.LimberError, match="of a kind that cannot be written to a file"):
         lb.save(odd, tmp_path / "a.yaml")
     with pytest.raises(lb.LimberError, match="path must be the path of a file"):
         lb.load(3)

@@ -330,10 +330,10 @@ def test_what_is_left_out_is_said_once(tmp_path):
         "<plugin> in <model> (line 1)",
         "<sensor> in <link>",
         "collisions are left out",
-        "link 'a' moves, and falls, as the others do",
-        "link 'bare' has no <inertial>, and so 1 kg",
+        "link 'a' moves and falls like the others",
+        "link 'bare' has no <inertial>, so it has 1 kg",
         "joint 'j' is ball: its <axis> is left out",
-        "joint 'g' is a gearbox and left out",
+        "joint 'g' is a gearbox and is left out",
     ):
         assert text.count(words) == 1, words
     assert "visual" not in text
@@ -343,11 +343,11 @@ def test_what_is_left_out_is_said_once(tmp_path):
 HERE = '<pose relative_to="?">0 0 0 0 0 0</pose>'
 REFUSED = {
     "not sdf": ("<?xml version='1.0'?><robot/>", "starts with <sdf>, got <robot>"),
-    "version": ("<sdf version='new'/>", "version of <sdf> must be as in 1.9, got 'new'"),
+    "version": ("<sdf version='new'/>", "version of <sdf> must be a number such as 1.9, got 'new'"),
     "no model": ("<sdf/>", "has no <model>"),
     "no links": ("<sdf><model name='m'/></sdf>", "the model has no links"),
     "two models": ("<sdf><model name='m'/><model name='n'/></sdf>", "put several models into"),
-    "include": ("<sdf><model name='m'><include/></model></sdf>", "<include> is not read"),
+    "include": ("<sdf><model name='m'><include/></model></sdf>", "<include> is not supported"),
     "unknown frame": (
         f"<sdf>{model(link('a', HERE.replace('?', 'b')))}</sdf>",
         "there is no frame 'b' in this model",

@@ -260,12 +260,12 @@ def test_a_file_of_another_program(tmp_path):
     [
         (lambda t: t[: t.index("end mdCM")], r"block 'mdcm' of line \d+ does not end: the file is cut off"),
         (lambda t: t.replace("end part", ""), "does not end"),
-        (lambda t: "nothing of the kind", "not a file of Standard Input Data"),
+        (lambda t: "nothing of the kind", "not a Standard Input Data"),
         (lambda t: "\0\1\2" + t, "not a text file"),
         (lambda t: t.replace("2.00000000000D+00\n", "-2.0\n", 1), r":5: mass must be greater than 0, got -2"),
         (lambda t: t.replace("nelastq                         =     1", "nelastq = 999999"), "up to 500"),
         (lambda t: t.replace("nelastq                         =     1", "nelastq = 2"), "must be 2, got 1"),
-        (lambda t: t.replace("m0( 1, 1)             = 1.00", "m0( 9, 1) = 1.00"), "outside of its 3 x 1 numbers"),
+        (lambda t: t.replace("m0( 1, 1)             = 1.00", "m0( 9, 1) = 1.00"), "outside its 3 x 1 numbers"),
         (lambda t: t.replace("m0( 1, 1)             = 1.00", "m0( 1, 1) = x1.00"), "must be a finite number, got 'x1.00"),
         (lambda t: t.replace("m0( 1, 1)             = 1.00", "m0( 1, 1) = 1D999\n m0( 1, 1) = 1.00"), "finite"),
         (lambda t: t.replace("end psi", "end phi"), "ends a block that is not open; open is 'psi'"),
@@ -286,7 +286,7 @@ def test_bad_files_are_refused(tmp_path, change, match):
         ({"Ke": (1, 1, 1, {"m0( 1, 1)": -50.0})}, "stiffness .*negative"),
         (
             {"Me": (1, 1, 1, {"m0( 1, 1)": 0.1})},
-            "mass matrix of no body: scaled, it has the eigenvalue -",
+            "not the mass matrix of a body: scaled, it has the eigenvalue -",
         ),
         ({"Me": (1, 1, 0, {"m0( 1, 1)": 0.5})}, r"structure 0 \(zero\) has a number"),
         ({"Ct": (1, 2, 3, {})}, "ncol of ct must be 3, got 2"),

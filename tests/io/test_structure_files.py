@@ -37,7 +37,7 @@ def test_npz_round_trip_is_exact(tmp_path):
 
 def test_a_function_is_not_written_and_that_is_said(tmp_path):
     with pytest.warns(
-        lb.ModelWarning, match="the function geometric of the structure is not written"
+        lb.ModelWarning, match="the function `geometric` of the structure is not written"
     ):
         lb.io.write_structure(example(geometric=lambda u: None), tmp_path / "a.npz")
     assert lb.io.read_structure(tmp_path / "a.npz").geometric is None
@@ -57,7 +57,7 @@ def test_only_structures_are_written(tmp_path):
             "has no array 'K_data': this is not a file of lb.io.write_structure",
         ),
         (lambda d: d.update(colour=np.zeros(3)), "unknown array 'colour'"),
-        (lambda d: d.update(limber_structure=np.array(9)), "of the version 9"),
+        (lambda d: d.update(limber_structure=np.array(9)), "has the version 9"),
         (lambda d: d.update(position=d["position"][:2]), "names must be 2 different"),
         (lambda d: d.update(K_indices=d["K_indices"] + 1000), "K is damaged"),
         (
@@ -119,13 +119,13 @@ def test_matrix_market(market):
         ("k.mtx", lambda t: t.replace("24 24", "24 30", 1), r"k.mtx:\d: the matrix must be square, got the sizes '24 30"),
         ("k.mtx", lambda t: t.replace("real", "complex"), "must be real, general or symmetric, got 'complex general'"),
         ("k.mtx", lambda t: t.replace("\n1 1 ", "\n1 99 "), "must be whole numbers from 1 to 24"),
-        ("k.mtx", lambda t: t.replace("\n1 1 ", "\n1 2 ", 1), "an entry comes twice"),
+        ("k.mtx", lambda t: t.replace("\n1 1 ", "\n1 2 ", 1), "an entry occurs twice"),
         ("k.mtx", lambda t: t.replace("\n1 1 ", "\n1 1 x"), "cannot be read as numbers of a matrix"),
-        ("nodes.txt", lambda t: t.replace("n3,", "n0,"), r"nodes.txt:5: node 'n0' comes twice"),
+        ("nodes.txt", lambda t: t.replace("n3,", "n0,"), r"nodes.txt:5: node 'n0' occurs twice"),
         ("nodes.txt", lambda t: t + "n4, 1, 2\n", r"nodes.txt:6: must be a name and three coordinates"),
         ("nodes.txt", lambda t: t + "n4, 1, 2, x\n", r"nodes.txt:6: a coordinate of node n4 must be a finite number"),
-        ("nodes.txt", lambda t: t + "n4, 1, 2, 3\n", "the matrix is 24 x 24, and there are 5 nodes: it must have 3 or 6"),
-        ("nodes.txt", lambda t: "", "there are no nodes in it"),
+        ("nodes.txt", lambda t: t + "n4, 1, 2, 3\n", "the matrix is 24 x 24, but there are 5 nodes: it must have 3 or 6"),
+        ("nodes.txt", lambda t: "", "the file contains no nodes"),
     ],
 )  # fmt: skip
 def test_spoilt_matrix_market_files_are_refused(market, name, change, match):
@@ -137,7 +137,7 @@ def test_spoilt_matrix_market_files_are_refused(market, name, change, match):
 
 def test_files_of_other_kinds_are_named(tmp_path):
     with pytest.raises(
-        lb.FileError, match=r"files that end in .txt are not known here. Known are .npz, .inp"
+        lb.FileError, match=r"files that end in .txt are not supported. Supported are .npz, .inp"
     ):
         lb.io.read_structure(tmp_path / "a.txt")
     with pytest.raises(lb.LimberError, match="path must be the path of a file, got 3"):

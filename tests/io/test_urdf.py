@@ -265,13 +265,13 @@ def test_what_is_left_out_is_said_once(tmp_path):
     (warning,) = caught
     text = str(warning.message)
     for words in (
-        "joint 'ac' mimics 'ab': it moves on its own here",
+        "joint 'ac' mimics 'ab', but here it moves independently",
         "joint 'ad' is planar and has several speeds: damping 0.5, friction 0.1, lower -1, upper 1.5, effort 10, "
         "velocity 2 left out",
         "joint 'ae' is fixed and does not move: damping 0.5, friction 0.1 left out",
         "joint 'af' is continuous: its limits -1 and 1.5 are left out",
         "joints 'ag', 'ah' have limits, but no finite effort",
-        "joint 'ah': effort -1 is negative and left out",
+        "joint 'ah': effort -1 is negative and is left out",
     ):
         assert text.count(words) == 1
     assert "'ab':" not in text.replace("mimics 'ab':", "")
@@ -347,7 +347,7 @@ def test_mimics_of_fixed_joints_are_left_out_with_a_word(tmp_path):
     [
         ({"a": mimic("jbb")}, "mimic of joint 'ja': it mimics the unknown joint 'jbb'. Did you mean 'jb'"),
         ({"a": mimic("ja")}, "mimic of joint 'ja': it mimics itself. Name the joint"),
-        ({"a": mimic("jb"), "b": mimic("ja")}, "mimic of joint 'jb': the joints 'ja', 'jb' mimic each other in a circle"),
+        ({"a": mimic("jb"), "b": mimic("ja")}, "mimic of joint 'jb': the joints 'ja', 'jb' mimic each other in a cycle"),
         ({"a": mimic("jb"), "b": mimic("jc"), "c": mimic("jb")}, "mimic of joint 'jc': the joints 'jb', 'jc' mimic"),
         ({"a": mimic("jd")}, "mimic of joint 'ja': 'jd' is fixed, so it has no position and cannot be"),
         ({"a": mimic("je")}, "'je' is planar, so it has several coordinates and cannot be mimicked"),
@@ -440,7 +440,7 @@ REFUSED = {
     ),
     "no name": (robot("<link/>"), "attribute 'name' of <link> is missing"),
     "twice": (robot(LINKS, link("a")), "a second link 'a'"),
-    "joint twice": (robot(LINKS, J, J), "a second joint 'j'|hangs on two joints"),
+    "joint twice": (robot(LINKS, J, J), "a second joint 'j'|is the child of two joints"),
     "two roots": (robot(LINKS), "links 'a', 'b' have no joint to a parent"),
     "cycle": (
         robot(LINKS, link("c"), J, joint("k", "fixed", "b", "a")),
@@ -448,7 +448,7 @@ REFUSED = {
     ),
     "two parents": (
         robot(LINKS, link("c"), J, joint("k", "fixed", "c", "b")),
-        "'b' hangs on two joints, 'j' and 'k'",
+        "'b' is the child of two joints, 'j' and 'k'",
     ),
     "unknown type": (robot(LINKS, J.replace("revolute", "revolut")), "Did you mean 'revolute'"),
     "unknown link": (robot(LINKS, J.replace('"b"', '"bb"')), "unknown link 'bb'. "),

@@ -136,7 +136,7 @@ def test_topology_and_masses_do_not_change_in_one_run():
         FAR, burns=lb.orbit.Burn("one", (1.0, 0.0, 0.0), 0.0, 1.0, isp=100.0, tank="one")
     )
     grip = lb.attach((("one", None), ("two", None), lb.Fixed(), "grip"), in_place=True)
-    with pytest.raises(ArgumentValueError, match="a run does one or the other"):
+    with pytest.raises(ArgumentValueError, match="one run cannot do both"):
         lb.simulate(s, 2.0, environment=env, events=lb.Event(0.5, grip, name="dock"))
 
 
@@ -145,12 +145,12 @@ def test_wrong_burns_are_refused():
     with pytest.raises(ArgumentTypeError, match="isp and tank belong together"):
         burn(isp=None)
     with pytest.raises(
-        ArgumentValueError, match=r"they take 122.* kg from tank 'tank', which has 60 kg"
+        ArgumentValueError, match=r"they use 122.* kg from tank 'tank', which has 60 kg"
     ):
         lb.simulate(s, 1.0, environment=lb.orbit.Environment(LOW, burns=burn(duration=1000.0)))
     with pytest.raises(ArgumentTypeError, match="tank 'panel' is a flexible body"):
         lb.simulate(s, 1.0, environment=lb.orbit.Environment(LOW, burns=burn(tank="panel")))
-    with pytest.raises(ArgumentValueError, match="take engine=\"general\", not 'generated'"):
+    with pytest.raises(ArgumentValueError, match='use engine="general" instead of'):
         lb.simulate(s, 1.0, environment=lb.orbit.Environment(LOW, burns=burn()), engine="generated")
     with pytest.raises(ArgumentTypeError, match=r"burns must be lb\.orbit\.Burn objects"):
         lb.orbit.Environment(LOW, burns=3)

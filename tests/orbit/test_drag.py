@@ -126,7 +126,7 @@ def test_wrong_air_and_faces_are_refused():
     with pytest.raises(ArgumentTypeError, match="air must be an atmosphere"):
         lb.orbit.Drag(lb.orbit.Face("bus"), air=1e-12)
     with pytest.raises(
-        ArgumentValueError, match="altitude must have at least two values, which increase"
+        ArgumentValueError, match="altitude must have at least two increasing values"
     ):
         lb.orbit.density_table([2.0, 1.0], [1.0, 1.0])
     with pytest.raises(ArgumentValueError, match="density must be positive"):

@@ -145,7 +145,7 @@ def test_section_forces_are_those_of_the_propellant_that_is_left():
     burn = lb.orbit.Burn("hull", (-30.0, 0.0, 0.0), 0.0, 10.0, isp=1.0, tank="tank")
     env = lb.orbit.Environment(FAR, burns=burn)
     r = lb.simulate(s, 8.0, environment=env, every=1.0, **TIGHT)
-    with pytest.warns(ModelWarning, match="leave out what the environment does there"):
+    with pytest.warns(ModelWarning, match="do not include what the environment does there"):
         axial = r.section_forces("boom", "tip").forces[:, 0, 0]
     left = r.masses["tank"]
     np.testing.assert_allclose(axial, left * 30.0 / (52.0 + left), rtol=CLOSE)

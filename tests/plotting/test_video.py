@@ -47,7 +47,7 @@ def test_all_frames_go_to_ffmpeg(stand_in, tmp_path):
 def test_a_missing_ffmpeg_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr(video.shutil, "which", lambda name: None)
     monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
-    with pytest.raises(MissingProgramError, match=r"ffmpeg, which is not on this machine.*\.gif"):
+    with pytest.raises(MissingProgramError, match=r"ffmpeg, which is not installed.*\.gif"):
         arm().animate(tmp_path / "x.mp4")
     assert not list(tmp_path.iterdir())
 

@@ -136,7 +136,7 @@ def test_the_example_ends_where_it_is_sent_and_the_program_runs_it(tmp_path):
         ("controller: {delay: 0.1}", "needs one of pd, pid"),
         (
             "controller: {pd: {kp: 1, sample_time: 1}}\ntorque: {constant: {arm: 1}}",
-            "a controller makes the torques",
+            "a controller produces the torques",
         ),
         (
             "controller: {pd: {kp: 1, sample_time: 1}, sensors: [{gyro: {body: hub, rate: 1, noise: 1}}]}",
@@ -144,11 +144,11 @@ def test_the_example_ends_where_it_is_sent_and_the_program_runs_it(tmp_path):
         ),
         (
             "controller: {pd: {kp: 1, sample_time: 1}, sensors: [{encoder: {rate: 1, noise: 1}}]}",
-            "has noise and no seed",
+            "has noise but no seed",
         ),
         (
             "controller: {pd: {kp: 1, sample_time: 1}, sensors: [{gyro: {body: hub, rate: 1, datasheet: honeywell-hr16-50}}]}",
-            "is of a wheel, not of a gyro",
+            "describes a wheel, not a gyro",
         ),
         (
             "controller: {pd: {kp: 1, sample_time: 1}, actuators: [{wheel: {name: w, axis: z, to: hub}}]}",

@@ -77,17 +77,17 @@ def test_air_is_given_in_three_ways(tmp_path, air, density):
     [
         (
             {"initial": {"q": {"station": [1, 0, 0, 0, 9, 0, 0]}, "orbital": {}}},
-            r"initial\.q\.station: the joint of 'station' starts where `orbital` has it",
+            r"initial\.q\.station: `orbital` already gives the start of the joint of 'station'",
         ),
         (
             {"initial": {"v": {"station": [0, 0, 1, 0, 0, 0]}, "orbital": {"body": "station"}}},
-            r"initial\.v\.station: the joint of 'station' starts where `orbital` has it",
+            r"initial\.v\.station: `orbital` already gives the start of the joint of 'station'",
         ),
         ({"environment": None}, r"initial\.orbital: a start in the orbital frame needs an `environment`"),
-        ({"environment": {"orbit": {"altitude": 4e5, "argument": 1.0}}}, r"environment\.orbit\.argument: does not go with altitude"),
+        ({"environment": {"orbit": {"altitude": 4e5, "argument": 1.0}}}, r"environment\.orbit\.argument: cannot be used with altitude"),
         ({"environment": {"orbit": {"position": [7e6, 0, 0]}}}, "a state needs a velocity as well"),
         ({"environment": {"orbit": {}}}, "needs one of altitude, semi_major, position"),
-        ({"method": "DOP853"}, "takes no environment"),
+        ({"method": "DOP853"}, "does not support an environment"),
         (
             {"environment": {"orbit": {"altitude": 4e5}, "burns": [{"body": "station", "node": "nose", "thrust": [1, 0, 0], "start": 0, "duration": 1}]}},
             "nose",

@@ -134,10 +134,10 @@ def test_wrong_sections_are_refused_in_words(tmp_path):
             scenario(tmp_path, base + controller)
 
     refused("needs 2 paths, one for each output; got 1", "stable_inversion: {outputs: [[angle, upper, tip, z], [angle, fore, tip, z]], path: [{hold: {}}], sample_time: 0.01}")  # fmt: skip
-    refused("must be a path: to hold a joint", "lqr: {Q: 1, R: 1, sample_time: 0.01, reference: {upper: 0.3}}")  # fmt: skip
+    refused("must be a path. To hold a joint", "lqr: {Q: 1, R: 1, sample_time: 0.01, reference: {upper: 0.3}}")  # fmt: skip
     refused("has no path of 'fore'", "lqr: {Q: 1, R: 1, sample_time: 0.01, reference: {upper: {quintic: {end: 1, duration: 1}}}}")  # fmt: skip
     refused("needs three paths", "carried_object: {kp: 1, kd: 1, sample_time: 0.01, object: load, place: [{hold: {}}]}")  # fmt: skip
-    refused("'crate' is no body", "carried_object: {kp: 1, kd: 1, sample_time: 0.01, object: crate, place: [{hold: {}}, {hold: {}}, {hold: {}}]}")  # fmt: skip
+    refused("'crate' is neither a body", "carried_object: {kp: 1, kd: 1, sample_time: 0.01, object: crate, place: [{hold: {}}, {hold: {}}, {hold: {}}]}")  # fmt: skip
     refused("names of two closures", "carried_object: {kp: 1, kd: 1, sample_time: 0.01, squeeze: [{between: [a], force: 1}]}")  # fmt: skip
 
 

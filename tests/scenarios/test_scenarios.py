@@ -368,14 +368,14 @@ REFUSED = {
         FOLLOW.format("{arm: {cycloid: {rate: fast, duration: 1}}}"),
         "cycloid.rate: must be",
     ),
-    "path both": (FOLLOW.format("{arm: {cycloid: {duration: 1}}}"), "distance or rate: give one"),
+    "path both": (FOLLOW.format("{arm: {cycloid: {duration: 1}}}"), "give either distance or rate"),
     "path free": (FOLLOW.format("{base: {hold: {}}}"), "needs a joint whose speeds are rates"),
     "path count": (FOLLOW.format("{arm: [{hold: {}}, {hold: {}}]}"), "needs 1 paths, got 2"),
     "impulse": (
         FOLLOW.format(
             "{arm: {sequence: [{cycloid: {rate: 1, duration: 1, printed: true}}, {hold: {duration: 1}}]}}"
         ),
-        "changes its velocity at once at t = 1 s",
+        "has a jump in its velocity at t = 1 s",
     ),
 }
 
@@ -398,7 +398,7 @@ def test_bad_scenarios_are_refused(case, tmp_path):
         ("t,arm\n0,1\n1\n", "row 2 below the header of t.csv has 1 entries .* has 2 columns"),
         ("t,leg\n0,1\n", "column 'leg' of t.csv: there is no body 'leg' in 'case'"),
         ("t,amr.modes[0]\n0,1\n", r"column 'amr.modes\[0\]' of t.csv: .* Did you mean 'arm'"),
-        ("t,base\n0,1\n", r"it has 6 speeds, name one as base\[0\]"),
+        ("t,base\n0,1\n", r"it has 6 speeds; name one of them, such as base\[0\]"),
         ("t,arm[1]\n0,1\n", "there are 1 speeds"),
         ("t,arm,arm[0]\n0,1,2\n", "two columns for the same speed"),
         ("t,arm\n0,nan\n", "column 'arm' of t.csv: row 1 below the header has 'nan'"),
@@ -433,7 +433,7 @@ def test_external_forces_act_in_scenarios(tmp_path):
         ("external: [{body: arm}]", "needs one of wrench, force, moment, table"),
         (
             "external: [{body: arm, force: [0, 0, 1]}, {body: arm, moment: [0, 0, 1]}]",
-            "given already",
+            "already given",
         ),
         ("external: [{body: arm, table: {times: [0, 1], force: [[0, 0, 1]]}}]", "table"),
         ("external: down", "external"),
@@ -529,7 +529,7 @@ def test_motions_of_joints(tmp_path):
 def test_motions_give_the_speeds_at_the_start(tmp_path):
     path = "motion: {arm: {quintic: {end: 1, duration: 1.5, start_velocity: 0.4}}}"
     assert scenario(tmp_path, path).v0[-1] == 0.4
-    with pytest.raises(lb.FileError, match=r"motion\.arm.* starts with the speed 0.3 of `initial`, but its motion with 0.4"):  # fmt: skip
+    with pytest.raises(lb.FileError, match=r"motion\.arm.* starts with the speed 0.3 of `initial`, but its motion starts with 0.4"):  # fmt: skip
         scenario(tmp_path, f"{path}\ninitial: {{v: {{arm: 0.3}}}}")
 
 
@@ -538,7 +538,7 @@ def test_motions_give_the_speeds_at_the_start(tmp_path):
     [
         ("motion: {amr: {hold: {}}}", "is not a body of 'case'.*'arm'"),
         ("motion: {base: {hold: {}}}", "needs a joint whose speeds are rates of its coordinates"),
-        ("motion: {arm: {hold: {}}}\ntorque: {follow: {joints: {arm: {hold: {}}}}}", "give one of the two"),
+        ("motion: {arm: {hold: {}}}\ntorque: {follow: {joints: {arm: {hold: {}}}}}", "give only one of the two"),
     ],
 )  # fmt: skip
 def test_motions_that_make_no_sense(tmp_path, text, message):

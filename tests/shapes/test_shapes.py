@@ -89,14 +89,14 @@ def test_obj_files_are_read_and_their_faces_split(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
-        ("a.stl", b"nothing of the kind", "no STL"),
+        ("a.stl", b"nothing of the kind", "not an STL"),
         ("a.stl", b"solid x\nvertex 1 2 y\n", "three numbers"),
         ("a.stl", b"solid x\nvertex 1 2 3\n", "within a triangle"),
         ("a.stl", b"solid x\nendsolid\n", "no triangles"),
         ("a.obj", b"v 0 0 0\nf 1 2 3\n", "a.obj:2"),
         ("a.obj", b"v 0 0\n", "three coordinates"),
         ("a.xyz", b"?", "STL, OBJ and COLLADA"),
-        ("a.dae", b"<COLLADA", "no COLLADA file"),
+        ("a.dae", b"<COLLADA", "read as a COLLADA file"),
         ("a.dae", b"<!DOCTYPE x><COLLADA/>", "document type"),
         ("a.dae", b"<COLLADA/>", "no triangles"),
     ],

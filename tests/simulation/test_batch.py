@@ -28,7 +28,7 @@ def starts(system, seed=0):
 
 def test_every_case_is_the_simulation_that_it_would_be_alone(arm):
     q0, v0 = starts(arm)
-    torque = np.linspace(-1, 1, 2 * CASES).reshape(CASES, 2)  # of the joints alone
+    torque = np.linspace(-1, 1, 2 * CASES).reshape(CASES, 2)  # for the joints alone
     EI, mass = np.linspace(40.0, 60.0, CASES), np.linspace(0.2, 1.0, CASES)
     gravity = np.outer(np.linspace(0.5, 1.5, CASES), [0, 0, -9.81])
     given = {"link.EI": EI, "hand.mass": mass, "gravity": gravity, "link.damping_ratio": 0.05}
@@ -148,7 +148,7 @@ def test_datasets_need_the_extra(arm, monkeypatch):
 def test_warnings_of_cases_are_told_once(arm):
     q0 = np.zeros((3, arm.nq))
     q0[1:, 0] = 3.0  # far beyond small deformation
-    with pytest.warns(lb.TheoryWarning, match="2 of 3 cases of the batch gave a warning, that of case 1 is the gravest: .*'link'"):  # fmt: skip
+    with pytest.warns(lb.TheoryWarning, match="2 of 3 cases of the batch gave a warning. The most serious one is that of case 1: .*'link'"):  # fmt: skip
         lb.simulate(arm, 0.01, q0=q0, **OPTIONS)
 
 
@@ -195,11 +195,11 @@ def test_loops_of_controllers_run_in_batches(arm):
     "given, message",
     [
         ({"q0": np.zeros((3, 2))}, r"q0 must have shape \(4,\), or \(cases, 4\) for a batch, got \(3, 2\)"),
-        ({"q0": np.zeros((3, 4)), "v0": np.zeros((2, 4))}, "the numbers of cases do not fit together: q0 3, v0 2"),
+        ({"q0": np.zeros((3, 4)), "v0": np.zeros((2, 4))}, "the numbers of cases do not match: q0 3, v0 2"),
         ({"torque": np.zeros((2, 3, 4))}, r"torque must have shape \(4,\), or \(cases, 4\)"),
         ({"parameters": {"gravity": np.zeros((2, 2))}}, r"parameters\['gravity'\] must have shape \(3,\)"),
         ({"parameters": {"link.colour": [1.0]}}, "parameter 'link.colour' is unknown"),
-        ({"parameters": {"link.EI": [1.0, 2.0]}, "torque": Single()}, "cannot be copied .*Give a list with one for each"),
+        ({"parameters": {"link.EI": [1.0, 2.0]}, "torque": Single()}, "cannot be copied .*Give a list with one object for each"),
         ({"parameters": {"link.EI": [1.0, 2.0]}, "method": "euler"}, "method='euler' is unknown"),
         ({"parameters": {"link.EI": [1.0, 2.0]}, "save": "x.h5"}, "save= is for a single run"),
         ({"parameters": 3.0}, "parameters must map names to numbers"),

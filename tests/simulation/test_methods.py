@@ -181,7 +181,7 @@ def test_auto_goes_on_where_a_trial_gets_stuck(monkeypatch):
 def test_sundials_needs_a_state(method):
     a = lb.Assembly("fixed")
     a.attach("block", lb.RigidBody(1.0, inertia=np.eye(3)), lb.Fixed())
-    with pytest.raises(lb.LimberError, match="has no freedoms"):
+    with pytest.raises(lb.LimberError, match="has no degrees of freedom"):
         lb.simulate(a.build(), 1.0, method=method)
 
 

@@ -19,7 +19,7 @@ def cart():
 @pytest.mark.parametrize("name", ["step", "max_step"])
 def test_steps_too_short_for_the_run_are_refused_by_name(cart, name, method):
     for value in (1e-300, 1e-15):
-        with pytest.raises(lb.LimberError, match=f"^{name}={value:g} asks for .* take a larger"):
+        with pytest.raises(lb.LimberError, match=f"^{name}={value:g} requires .* use a larger"):
             lb.simulate(cart, 1.0, method=method, **{name: value})
 
 

@@ -173,7 +173,7 @@ def test_what_peers_do_not_take_is_refused(slider):
 
     with pytest.raises(lb.LimberError, match="sample_time"):
         lb.simulate(slider, 1.0, torque=Sampled(), method="RK45")
-    with pytest.raises(lb.LimberError, match="no events"):
+    with pytest.raises(lb.LimberError, match="does not support events"):
         lb.simulate(slider, 1.0, events=lb.Event(0.5), method="Radau")
 
 

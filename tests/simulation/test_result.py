@@ -183,7 +183,7 @@ def test_results_refuse_what_they_cannot_do(rotor):
     r = lb.simulate(rotor, 1.0, v0=[1.0])
     assert len(r.resample([])) == 0
     for bad in (r[:1], r[:0], r[::-1]):
-        with pytest.raises(lb.LimberError, match="resample needs 2 rows"):
+        with pytest.raises(lb.LimberError, match="resample needs at least 2 rows"):
             bad.resample([0.0])
     with pytest.raises(lb.LimberError, match="power_audit needs the rows of a simulation"):
         r[:0].power_audit()

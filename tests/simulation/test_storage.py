@@ -107,7 +107,7 @@ def test_files_that_cannot_be_read_or_written_are_refused_in_words(tmp_path):
     with pytest.raises(lb.FileError, match="not a regular file"):
         lb.Result.load(tmp_path)
     (tmp_path / "bad.h5").write_bytes(b"not a result")
-    with pytest.raises(lb.FileError, match="no result file"):
+    with pytest.raises(lb.FileError, match="not a result file"):
         lb.Result.load(tmp_path / "bad.h5")
     with h5py.File(tmp_path / "other.h5", "w") as file:
         file.attrs["format"] = 1
@@ -162,7 +162,7 @@ def test_a_failed_run_leaves_its_rows(tmp_path):
 
 def test_an_older_file_stays_until_a_run_has_ended(tmp_path):
     def torque(t, q, v):
-        with pytest.warns(lb.ModelWarning, match="still goes on"):
+        with pytest.warns(lb.ModelWarning, match="is still running"):
             assert same(lb.Result.load(tmp_path / "r.h5"), old)
         if t > 0.02:
             raise ValueError("sensor")
@@ -229,7 +229,7 @@ def test_rows_are_written_once_whenever_an_interrupt_comes(tmp_path):
     r = lb.simulate(system(), 0.5, every=0.01)
     line = 1
     while written_with_an_interrupt(tmp_path / "r.h5", r, line):
-        with pytest.warns(lb.ModelWarning, match=r"45 rows are there\."):
+        with pytest.warns(lb.ModelWarning, match=r"the file has 45 rows\."):
             back = lb.Result.load(tmp_path / "r.h5")
         assert len(back) == 45 and begins(back, r)
         line += 1

@@ -290,7 +290,7 @@ def test_a_gap_is_an_error_with_the_result_so_far_or_taken_as_it_is():
     s, q, v = flyer()
     with pytest.raises(
         lb.SimulationError,
-        match=r"'catch' at t = 0.5 s: attach: the ends are not together: 'grasp' .* in_place",
+        match=r"'catch' at t = 0.5 s: attach: the ends do not coincide: 'grasp' .* in_place",
     ) as caught:
         lb.simulate(s, 1.0, q0=q, v0=v, events=lb.Event(0.5, lb.attach(GRASP), name="catch"))
     assert caught.value.result.t[-1] == 0.5
@@ -446,13 +446,13 @@ def test_a_box_is_released_by_an_arm_that_moves_as_prescribed():
 @pytest.mark.parametrize(
     ("events", "options", "text"),
     [
-        ([lb.Event(0.5, lb.attach("grasp"))], {}, "attach: there is no closure 'grasp'. Known are: none. One that starts"),
+        ([lb.Event(0.5, lb.attach("grasp"))], {}, "attach: there is no closure 'grasp'. Known closures: none. To attach a closure"),
         ([lb.Event(0.5, lb.release("grasp"))], {}, "release: there is no closure 'grasp'"),
         ([lb.Event(0.5, lb.lock("boom"))], {}, "lock: body='boom' is not in the system 'coupled'"),
         ([lb.Event(0.5, lb.attach((("arm1/hnd", "palm"), *GRASP[1:])))], {}, "end_a of the closure 'grasp': there is no body"),
         ([lb.Event(0.5, lb.lock("arm1/boom"))], {"engine": "generated"}, 'engine="generated" has code for one set of closures'),
-        ([lb.Event(0.5, lb.lock("arm1/hand"))], {"motion": {"arm1/boom": lb.trajectories.Hold(0.0)}}, "while joints move as prescribed"),
-        ([lb.Event(0.5, lb.lock("arm1/hand"))], {"method": "RK45"}, "takes no events"),
+        ([lb.Event(0.5, lb.lock("arm1/hand"))], {"motion": {"arm1/boom": lb.trajectories.Hold(0.0)}}, "while joints have prescribed motion"),
+        ([lb.Event(0.5, lb.lock("arm1/hand"))], {"method": "RK45"}, "does not support events"),
     ],
 )  # fmt: skip
 def test_what_cannot_work_is_refused_before_the_run(events, options, text):
@@ -468,7 +468,7 @@ def test_what_fails_in_the_run_names_event_and_time():
     s, q, v = flyer()
     grasp = lb.attach(GRASP, in_place=True)
     cases = [
-        ([lb.Event(0.1, grasp, name="a"), lb.Event(0.2, grasp, name="b")], "event 'b' at t = 0.2 s: attach: the closure 'grasp' is active already"),
+        ([lb.Event(0.1, grasp, name="a"), lb.Event(0.2, grasp, name="b")], "event 'b' at t = 0.2 s: attach: the closure 'grasp' is already active"),
         ([lb.Event(0.1, lb.unlock("arm1/hand"), name="u")], "event 'u' at t = 0.1 s: unlock: the joint of 'arm1/hand' is not locked"),
         ([lb.Event(0.1, [grasp, lb.release("grasp")]), lb.Event(0.2, lb.attach({"terms": {"arm1/boom": 1.0}, "name": "grasp"}, in_place=True))], "the name 'grasp' is that of a cut joint earlier"),
     ]  # fmt: skip

@@ -244,7 +244,9 @@ def test_chords_of_a_lattice_buckle_where_members_are_divided():
 
 def test_single_elements_are_noted_and_warned_of_only_where_it_matters():
     single = column(1).buckling(1, clamped="bottom", forces=DOWN)  # warnings are errors here
-    assert single.note.startswith("1 of 1 member is pressed and is a single element")
+    assert single.note.startswith(
+        "1 of 1 member is under compression and consists of a single element"
+    )
     assert single.factors[0] == pytest.approx(EI * (np.pi / 2 / LENGTH) ** 2, rel=0.01)
     assert "'bottom-top' would buckle at the factor" in single.note
     assert not column(1).buckling(1, clamped="bottom", forces={"top": (0, 0, 1)}).note
@@ -254,7 +256,7 @@ def test_trusses_say_at_which_load_their_members_buckle():
     nodes = {"a": (0, 0, 0), "b": (1, 0, 0), "c": (0, 1, 0), "top": (0.3, 0.3, 1.0)}
     members = [("a", "b"), ("b", "c"), ("c", "a"), ("a", "top"), ("b", "top"), ("c", "top")]
     st = frame(nodes, [Member(a, b, pins="ab") for a, b in members], SLENDER)
-    with pytest.warns(lb.ModelWarning, match=r"buckle at the factor of ball joints"):
+    with pytest.warns(lb.ModelWarning, match=r"buckle at the first of these factors"):
         found = st.buckling(1, pinned=["a", "b", "c"], forces={"top": (0, 0, -1.0)})
     forces = st.member_forces(found.displacements.ravel()).axial[:, 0]
     length = np.array([np.linalg.norm(np.subtract(nodes[b], nodes[a])) for a, b in members])
@@ -474,7 +476,7 @@ def test_reports_of_beams_and_of_free_bodies():
 def test_structures_without_elements_are_refused():
     st = column()
     bare = lb.Structure(st.position, st.M, st.K, names=st.names)
-    with pytest.raises(lb.LimberError, match=r"it brings no elements.*geometric="):
+    with pytest.raises(lb.LimberError, match=r"this structure has no elements.*geometric="):
         bare.buckling(clamped="bottom", forces=DOWN)
     own = lb.Structure(st.position, st.M, st.K, names=st.names, geometric=st.geometric)
     close = own.buckling(1, clamped="bottom", forces=DOWN).factors

@@ -538,7 +538,7 @@ def test_many_elements_are_made_at_once():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"nodes": {"a": (0, 0, 0)}}, "nodes has 1 entries: a frame needs two or more"),
+        ({"nodes": {"a": (0, 0, 0)}}, "nodes has 1 entries: a frame needs at least two"),
         ({"nodes": {"a": (0, 0), "b": (1, 0, 0)}}, r"nodes\['a'\] must have shape \(3,\)"),
         ({"nodes": {"a": (0, 0, 0), 3: (1, 0, 0)}}, "a name must be a non-empty string, got 3"),
         ({"elements": []}, "elements must be a list of pairs"),
@@ -551,10 +551,10 @@ def test_many_elements_are_made_at_once():
             {"elements": [("a", "b", "rod")]},
             r"elements\[0\] has the section 'rod', which sections does not",
         ),
-        ({"sections": 3}, "sections must be a lb.Section, a dict"),
+        ({"sections": 3}, "sections must be an lb.Section, a dict"),
         (
             {"sections": {"x": BAR, "y": TUBE}},
-            r"elements\[0\] has no section, and sections names several",
+            r"elements\[0\] has no section, but sections names several",
         ),
         ({"sections": [BAR, BAR]}, "sections has 2 entries for 1 elements"),
         ({"sections": ["BAR"]}, "the section"),
@@ -567,12 +567,12 @@ def test_many_elements_are_made_at_once():
             {"elements": [Member("a", "b", pins="c")]},
             r'elements\[0\].pins must be "", "a", "b" or "ab"',
         ),
-        ({"divide": 2, "pins": "ab"}, "nothing would keep it from spinning"),
+        ({"divide": 2, "pins": "ab"}, "nothing would prevent it from spinning"),
         ({"up": (0, 0, 0)}, "up is the zero vector"),
         ({"bodies": {"c": 1.0}}, "bodies has the node 'c'"),
         ({"bodies": {"a": -1.0}}, r"bodies\['a'\] must be at least 0"),
         ({"bodies": [1.0]}, "bodies must be a dict"),
-        ({"rigid": {"a": "b", "b": "a"}}, "rigid leads in a circle"),
+        ({"rigid": {"a": "b", "b": "a"}}, "rigid forms a cycle"),
         (
             {"nodes": {"a": (0, 0, 0), "b": (1, 0, 0), "c": (1, 1, 0)}},
             "node 'c' belongs to no member",
@@ -595,6 +595,6 @@ def test_sections_may_be_left_out_where_every_member_has_its_own():
     named = frame(nodes, [(0, 1, "a"), (1, 2, "a")], {"a": BAR})
     close(frame(nodes, [(0, 1, BAR), Member(1, 2, BAR)]).K.toarray(), named.K.toarray())
     with pytest.raises(
-        lb.LimberError, match=r"elements\[1\] has no section, and sections is not given"
+        lb.LimberError, match=r"elements\[1\] has no section, but sections is not given"
     ):
         frame(nodes, [(0, 1, BAR), (1, 2)])

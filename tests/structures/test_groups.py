@@ -135,7 +135,7 @@ def test_what_cannot_be_is_said(arguments, match):
 @pytest.mark.parametrize(
     ("groups", "match"),
     [
-        ([1, 2], "groups must be a dict of names and node numbers"),
+        ([1, 2], "groups must be a dict of names to node numbers"),
         ({3: [1]}, "a name must be a non-empty string, got 3"),
         ({"A": []}, r"groups\['A'\] must have node numbers from 0 to 44, one or more"),
         ({"A": [45]}, r"groups\['A'\] must have node numbers from 0 to 44"),

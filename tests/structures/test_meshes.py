@@ -380,7 +380,7 @@ def test_mesh_files_are_read(tmp_path):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: solid(bar((1, 1, 1), (1, 1, 1)), "steel"), "material must be a lb.Material"),
+        (lambda: solid(bar((1, 1, 1), (1, 1, 1)), "steel"), "material must be an lb.Material"),
         (lambda: solid(bar((1, 1, 1), (1, 1, 1)), lb.Material(E=1e6, rho=1e3, nu=0.5)), "nu = 0.5"),
         (lambda: solid(sheet((1, 1), (1, 1)), METAL), "points must have shape"),
         (lambda: plate(bar((1, 1, 1), (1, 1, 1)), METAL, 0.1), "cells of 3 nodes"),
@@ -391,7 +391,7 @@ def test_mesh_files_are_read(tmp_path):
         (lambda: plate((np.eye(3), [[0, 1, 3]]), METAL, 0.1), "3 points"),
         (lambda: plate((np.eye(4)[:, :3], [[0, 1, 2]]), METAL, 0.1), "no cell uses"),
         (lambda: solid(3.0, METAL), "mesh must be (points, cells)"),
-        (lambda: plate(sheet((2, 1), (1, 1)), METAL, 0.1, names={"7": (0, 0, 0)}), "no number"),
+        (lambda: plate(sheet((2, 1), (1, 1)), METAL, 0.1, names={"7": (0, 0, 0)}), "not a number"),
         (lambda: plate(sheet((2, 1), (1, 1)), METAL, 0.1).where(x=0.3), "no node lies at x=0.3"),
         (lambda: plate(sheet((2, 1), (1, 1)), METAL, 0.1).group("root"), "is not a group"),
         (lambda: plate(sheet((2, 1), (1, 1)), METAL, 0.1).strain(np.zeros(36), "up"), "side='up'"),

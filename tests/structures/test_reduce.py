@@ -182,7 +182,7 @@ def test_massless_freedoms_have_no_modes_of_their_own():
     value = np.linalg.eigvalsh(half[:, None] * flexibility * half)[::-1][:18]
     assert frequencies(body) == pytest.approx(1.0 / np.sqrt(value), rel=1e-8)
     with pytest.raises(
-        ValueError, match=r"^modes asks for 19 modes, but with its supports .* has only 18"
+        ValueError, match=r"^modes requests 19 modes, but with its supports .* has only 18"
     ):
         lb.Structure(position, sp.diags_array(lumped), K).reduce(clamped=0, modes=19)
 
@@ -246,7 +246,7 @@ def test_craig_bampton_without_interior_freedoms_says_so(ends):
         {"root": (0, 0, 0), "tip": (10.0, 0, 0)}, [("root", "tip")], section, divide=1
     )
     for modes in (2, {"band": (0.0, 1e4)}):
-        with pytest.raises(lb.LimberError, match=r"has no modes: all of its .* Ask for modes=0"):
+        with pytest.raises(lb.LimberError, match=r"has no modes: all of its .* Use modes=0"):
             frame.reduce(modes=modes, method="craig-bampton", **ends)
     assert frame.reduce(modes=0, method="craig-bampton", **ends).modes == 6
 
@@ -653,7 +653,7 @@ def test_frequencies_that_rounding_may_move_are_told_of():
         exact = beam(1e-2).modes(2, clamped="root").omega
     for call in (lambda s: s.modes(2, clamped="root"), lambda s: s.reduce(clamped="root", modes=2)):
         with pytest.warns(
-            lb.ModelWarning, match=r"K loses digits: .* may move the frequency of"
+            lb.ModelWarning, match=r"K loses digits: .* may change the frequency of"
         ) as told:
             call(beam(1e-4))
     bound = float(re.search(r"up to ([\d.e+-]+) %", str(told[0].message))[1]) / 100.0

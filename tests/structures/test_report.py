@@ -270,7 +270,7 @@ def test_a_superelement_of_all_freedoms_has_the_report_of_the_structure():
             one.comparison.movable, two.comparison.movable, rtol=1e-6, atol=1e-7
         )
     assert np.abs(errors(part.reduce(clamped="root").report())).max() < 1e-6
-    with pytest.raises(lb.LimberError, match="loads are for bodies of structures"):
+    with pytest.raises(lb.LimberError, match="loads are for bodies reduced from structures"):
         part.reduce(clamped="root").report(loads=LOADS)
 
 

@@ -98,7 +98,7 @@ def test_equations_refuse():
     with refused(V, "'m_rod' is the name of a coordinate or speed and of a number"):
         fixed = lb.Assembly("x").attach("rod", GOOD, TURN)
         lb.symbolic.equations(fixed.attach("b", GOOD, TURN), named=True, q=["m_rod", "b"])
-    with refused(V, "assembly 'x' has no freedoms"):
+    with refused(V, "assembly 'x' has no degrees of freedom"):
         lb.symbolic.equations(lb.Assembly("x").attach("rod", GOOD, lb.Fixed()))
     with refused(V, "q must have 1 entries, got 2"):
         lb.symbolic.equations(pendulum(), q=["a", "b"])
@@ -286,15 +286,15 @@ def test_unknown_symbols_are_refused_with_those_that_are_known():
     eq = lb.symbolic.equations(pendulum())
     x = sp.Symbol("x")
     for values in ({"x": 2}, {x: 2}, {x * m: 2}):
-        with refused(V, r"subs: 'x' is no symbol of these equations, which have L, g, m, q_rod"):
+        with refused(V, r"subs: 'x' is not a symbol of these equations, which have L, g, m, q_rod"):
             eq.subs(values)
     for args in ((x, 2), ([(m, 2), (m, 3)],)):
-        with refused(V, r"subs: '[xm]' is no symbol of these equations, which have L, g"):
+        with refused(V, r"subs: '[xm]' is not a symbol of these equations, which have L, g"):
             eq.subs(*args)
-    with refused(V, "subs: 'm' is no symbol of these equations, which have L, g, q_rod"):
+    with refused(V, "subs: 'm' is not a symbol of these equations, which have L, g, q_rod"):
         eq.subs({m: 2}).subs({m: 2})
     for values in ({"x": 2.0}, {x: 2.0}):
-        with refused(V, "values: 'x' is no symbol of these equations, which have L, g, m"):
+        with refused(V, "values: 'x' is not a symbol of these equations, which have L, g, m"):
             eq.lambdify(values)
 
 

@@ -19,7 +19,7 @@ from limber.dynamics.kinematics import jacobian, pose
 if TYPE_CHECKING:
     from limber.algebra.operators import Operators
 
-#: A combination of closure rows of unit mobility that has less than this part of it moves nothing.
+#: A combination of closure rows of unit mobility that has less than this fraction of it moves nothing.
 DEPENDENT = 1e-12
 
 

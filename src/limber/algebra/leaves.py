@@ -281,7 +281,7 @@ class Matrix(Leaf):
     def inv(self):
         """The inverse; a pseudo-inverse if it was made with one."""
         if self.data.shape[0] != self.data.shape[1]:
-            return super().inv()  # which refuses it
+            return super().inv()  # which rejects it
         known = self._inverse
         found = np.linalg.inv(self.data).astype(np.float64) if known is None else known
         name = f"({self.name})^-1" if " " in self.name else f"{self.name}^-1"

@@ -224,8 +224,8 @@ class Inverse(Operator):
         closed = self.simplify()
         if isinstance(closed, Inverse):
             raise LimberError(
-                f"{self} has no closed form here. The mass operator, phi, psi, I + H phi K, I - H psi K and "
-                "block-diagonal operators have; for others use np.linalg.solve on .dense()."
+                f"{self} has no closed form for this. The mass operator, phi, psi, I + H phi K, I - H psi K and "
+                "block-diagonal operators have one; for others use np.linalg.solve on .dense()."
             )
         return closed
 

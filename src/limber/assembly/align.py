@@ -13,9 +13,9 @@ import numpy as np
 
 from limber.checks import Array
 
-#: A pivot that is smaller than this part of its row is rounding error.
+#: A pivot that is smaller than this fraction of its row is rounding error.
 SMALLEST_PIVOT = 1e-6
-#: Entries that elimination leaves below this part of their row are rounding errors.
+#: Entries that elimination leaves below this fraction of their row are rounding errors.
 ROUNDING = 1e-13
 #: The largest allowed ratio of the condition numbers of B^T G B and G, each scaled to a unit diagonal.
 CONDITION = 100.0

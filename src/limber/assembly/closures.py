@@ -154,7 +154,8 @@ def cut_joint(joint, closure: str) -> Joint:
         )
     if joint.symbolic:
         raise ArgumentTypeError(
-            f"joint of the closure {closure!r} is symbolic: a cut joint must be numeric, such as lb.Revolute([0, 0, 1])."
+            f"joint of the closure {closure!r} is symbolic, but a cut joint must be numeric, such as lb.Revolute([0, 0, "
+            "1])."
         )
     independent = independent_speeds(joint)
     if independent == 6:

@@ -84,7 +84,7 @@ def cut_joint_rows(joint: Joint) -> CutJoint:
 
 @lru_cache(maxsize=1000)
 def independent_speeds(joint: Joint) -> int:
-    """How many of the speeds of a joint are independent, but for singular positions."""
+    """How many of the speeds of a joint are independent, except for singular positions."""
     rank = 0
     for seed in range(4):
         twists = joint.H(random_position(joint, 1.0, seed))

@@ -22,7 +22,7 @@ from limber.joints import Joint
 from limber.joints.packing import Constants, lay_out_joint, pack_groups, place_blocks
 from limber.kernels import layout as L
 
-#: A body carries the rows of closures as motions of its own if they are more than this many times its freedoms.
+#: A body carries the rows of closures as motions of its own if there are more of them than this many times its degrees of freedom.
 HUB = 2
 
 

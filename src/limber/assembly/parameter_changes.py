@@ -131,7 +131,7 @@ def _closure(closure: Closure | Relation, parameter: Parameter, value: Array) ->
             return Relation(closure.name, closure.terms, float(value))
         if not value.all():
             raise ArgumentValueError(
-                f"{parameter.name} contains a zero: a relation without one of its terms is a different relation. "
+                f"{parameter.name} contains a zero, but a relation without one of its terms is a different relation. "
                 "Relate the remaining joints in a new assembly."
             )
         return Relation(closure.name, dict(zip(closure.terms, value.tolist())), closure.value)

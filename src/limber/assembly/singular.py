@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 #: How many configurations are tried before a system counts as singular.
 CONFIGURATIONS = 3
-#: A system that magnifies relative changes of its numbers by this factor loses half of the 16 digits.
+#: A system that magnifies relative changes of its numbers by this factor loses half of its 16 digits.
 HALF = 1e8
 
 
 def refuse_singular(system: System) -> None:
-    """Refuse a system whose mass matrix is singular in every configuration; warn if it is nearly singular."""
+    """Reject a system whose mass matrix is singular in every configuration; warn if it is nearly singular."""
     for seed in range(CONFIGURATIONS):
         q = generic_configuration(system, seed)
         if pivots_large(system, q):

@@ -338,7 +338,7 @@ class System(Frozen):
         return self._parts[name].body
 
     def joint_layout(self, name: str, argument: str = "body") -> BodyLayout:
-        """Where the freedoms of a joint lie, by the name of its body or by its own; `argument` is for the message."""
+        """Where the degrees of freedom of a joint are, by the name of its body or by its own name; `argument` is for the message."""
         if not isinstance(name, str) or name not in self._parts:
             self.number(name, argument)
         return self.layout[name]

@@ -13,7 +13,7 @@ from limber.bodies.section import Section, check_sections
 from limber.checks import Array, number, repeated
 from limber.errors import ArgumentTypeError, ArgumentValueError
 
-#: Lengths, masses and stiffnesses above this, or below its inverse, are mistakes.
+#: Lengths, masses and stiffnesses above this, or below its inverse, must be mistakes.
 LARGEST = 1e30
 #: The constants that are inertias, and those that are stiffnesses.
 INERTIAS = ("mass", "polar", "rotary_y", "rotary_z")
@@ -144,7 +144,7 @@ def from_numbers(
 
 
 def check_range(length: float, along: AlongBeam, load: Array) -> None:
-    """Refuse numbers with which frequencies overflow."""
+    """Reject numbers with which frequencies overflow."""
     for part in (0.0, 1.0):
         at = along.at_part(part)
         given = {
@@ -184,8 +184,8 @@ def _polar_inertia(given, mass, EIy, EIz, EA, rotary, torsion: int) -> float:
         polar = number("polar_inertia", given, **bound)
         if any(rotary) and not abs(rotary[0] - rotary[1]) <= polar * (1.0 + 1e-9):
             raise ArgumentValueError(
-                f"polar_inertia = {polar:g} is smaller than the difference of rotary_inertia = {rotary}: no section "
-                "has such values. For any flat section it is their sum."
+                f"polar_inertia = {polar:g} is smaller than the difference of rotary_inertia = {rotary}: no section has "
+                "these values. For any plane section it is their sum."
             )
         return polar
     if any(rotary):

@@ -24,9 +24,9 @@ from limber.bodies.shapes import Shapes
 from limber.checks import Array
 from limber.short_repr import short_repr
 
-#: A function that differs from its projection on the basis by less than this part is in its span.
+#: A function that differs from its projection on the basis by less than this fraction is in its span.
 SPANNED = 1e-13
-#: A component smaller than this part of the whole is rounding error.
+#: A component smaller than this fraction of the whole is rounding error.
 ROUNDING = 1e-15
 
 

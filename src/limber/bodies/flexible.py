@@ -194,8 +194,7 @@ class FlexibleBody(Body):
                 f"inertia[{j}] of node {named[j]!r}, referred to its mass centre,",
                 inertia[j] - offset[j],
                 mass[j],
-                "no mass distribution has such an inertia. Inertias must be about the node, not about the mass "
-                "centre.",
+                "no mass distribution has this inertia. Inertias must be about the node, not about the mass centre.",
                 scale=0.0 if inertia.dtype == object else np.abs(inertia[j]).max(),
             )
         if stiffness is None:

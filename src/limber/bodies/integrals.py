@@ -18,7 +18,7 @@ from limber.checks import Array
 from limber.frozen import read_only
 from limber.short_repr import short_repr
 
-#: An integral smaller than this part of its natural size is rounding error.
+#: An integral smaller than this fraction of its natural size is rounding error.
 ROUNDING = 64.0 * np.finfo(float).eps
 
 LEVI_CIVITA = np.zeros((3, 3, 3))

@@ -7,9 +7,9 @@ import numpy as np
 from limber.bodies.base import Body
 from limber.bodies.shapes import Shapes
 
-#: At most so many stations along a body.
+#: At most this many stations along a body.
 STATIONS = 24
-#: Points lie on a line, and at one place, within this part of the size of the body.
+#: Points lie on a line, and at one place, within this fraction of the size of the body.
 NEAR = 1e-6
 
 

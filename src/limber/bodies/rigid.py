@@ -31,7 +31,7 @@ from limber.errors import ArgumentTypeError, ArgumentValueError
 
 #: The value of `check_inertia` that accepts negative principal moments.
 INDEFINITE: Final = "indefinite"
-WHY = "no mass distribution has such an inertia. Check that it is about the centre of mass."
+WHY = "no mass distribution has this inertia. Check that it is about the centre of mass."
 
 
 class RigidBody(Body):

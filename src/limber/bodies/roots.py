@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-#: A root is found when it moves by less than this part of itself.
+#: A root is found when it moves by less than this fraction of itself.
 EXACT = 4.0e-16
 
 

@@ -48,7 +48,7 @@ class Material:
             put(self, "nu", number("nu", self.nu))  # type: ignore[arg-type]
             if not -1.0 < self.nu <= 0.5:  # type: ignore[operator]
                 raise ArgumentValueError(
-                    f"nu must be above -1 and at most 0.5, got {self.nu:g}: no isotropic material has such a value."
+                    f"nu must be above -1 and at most 0.5, got {self.nu:g}: an isotropic material cannot have this value."
                 )
 
     @property
@@ -324,7 +324,7 @@ def check_material(material: Any) -> Material:
     """Reject anything that is not a material."""
     if not isinstance(material, Material):
         raise ArgumentTypeError(
-            f"material must be a lb.Material, as in lb.Material(E=70e9, nu=0.33, rho=2700), got {shown(material)}."
+            f"material must be an lb.Material, as in lb.Material(E=70e9, nu=0.33, rho=2700), got {shown(material)}."
         )
     return material
 
@@ -336,7 +336,7 @@ def check_sections(name: str, value: Any) -> tuple[Section, Section]:
         isinstance(x, Section) for x in ends
     ):  # fmt: skip
         raise ArgumentTypeError(
-            f"{name} must be a lb.Section, or two of them for a taper, got {shown(value)}."
+            f"{name} must be an lb.Section, or two of them for a taper, got {shown(value)}."
         )
-    ends[0].between(ends[1], 0.5)  # refuses what does not go together
+    ends[0].between(ends[1], 0.5)  # rejects inconsistent combinations
     return ends[0], ends[1]

@@ -14,7 +14,7 @@ from limber.notebook import as_text
 
 #: The components of section forces, in their order.
 COMPONENTS = ("axial", "shear_y", "shear_z", "torsion", "moment_y", "moment_z")
-#: A table has at most so many rows.
+#: A table has at most this many rows.
 ROWS = 24
 
 

@@ -53,7 +53,7 @@ def tube(radius: float, wall: float, nu: float) -> Geometry:
 def rectangle(width: float, height: float, nu: float) -> Geometry:
     """A solid rectangle, `width` along y and `height` along z; the torsion constant is Saint-Venant's series."""
     long, short = max(width, height), min(width, height)
-    # the sum of tanh(n pi long / (2 short)) / n^5 over odd n is that of 1 / n^5 but for terms that vanish fast
+    # the sum of tanh(n pi long / (2 short)) / n^5 over odd n is that of 1 / n^5 except for terms that vanish fast
     series = ODD_FIFTH_POWERS - sum(
         2.0 / ((math.exp(min(n * math.pi * long / short, 700.0)) + 1.0) * n**5)
         for n in range(1, 14, 2)

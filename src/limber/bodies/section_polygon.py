@@ -14,9 +14,9 @@ from limber.errors import ArgumentValueError, MissingExtraError
 if TYPE_CHECKING:
     from limber.bodies.section import Material, Section
 
-#: Triangles of the mesh that nobody asked to be finer or coarser.
+#: Triangles of the mesh if no other number is requested.
 TRIANGLES = 1000
-#: A product of inertia or a distance smaller than this part of its natural size is an error of the mesh.
+#: A product of inertia or a distance smaller than this fraction of its natural size is an error of the mesh.
 SMALL = 1e-4
 
 

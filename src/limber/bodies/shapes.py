@@ -15,7 +15,7 @@ from limber.checks import Array
 from limber.short_repr import short_repr
 
 _AXES = "xyz"
-#: What is below this part of the largest shape of a mode is rounding.
+#: What is below this fraction of the largest shape of a mode is rounding.
 ROUNDING = 1e-14
 
 

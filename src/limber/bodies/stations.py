@@ -13,7 +13,7 @@ from limber.bodies.section_forces import SectionForces
 from limber.checks import Array, number, shown, suggestion
 from limber.errors import ArgumentTypeError, ArgumentValueError
 
-#: At most so many names are listed in a message.
+#: At most this many names are listed in a message.
 LISTED = 8
 
 #: The numbers of two stations, how far from the first to the second, 0 to 1, and a name.

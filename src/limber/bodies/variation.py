@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 #: Parameters that stand for others, and the others.
 PAIRS = {"EI": ("EIy", "EIz"), "GA": ("GAy", "GAz")}
-#: Parameters that do not go together with others, because those tell all of it: a stiffness matrix leaves no EI, and keeps
+#: Parameters that cannot be combined with others that already define everything: a stiffness matrix leaves no EI, and keeps
 #: the damping matrix as it is.
 EXCLUDED = {
     "mass_scale": ("mass",),
@@ -280,7 +280,7 @@ def varied(nominal: FlexibleBody, variation: Variation) -> FlexibleBody:
         carrier = carrier.scaled(mu)
         loads = None if loads is None else loads.scaled(mu)
     recipe, recovery = nominal.recipe, nominal.recovery
-    if variation.stiffness is not None:  # nobody knows the section forces of such a body
+    if variation.stiffness is not None:  # the section forces of such a body are unknown
         recipe = None
         recovery = None if recovery is None else replace(recovery, forces=None, beam=None)
     else:

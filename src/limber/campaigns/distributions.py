@@ -27,7 +27,7 @@ CONTINUOUS: dict[str, tuple[str, ...]] = {
     "exponential": ("mean",),
 }
 DISCRETE = ("choice", "steps")
-#: Options that go with a distribution.
+#: Options that can be combined with a distribution.
 OPTIONS = ("within", "weights")
 #: Where the quantiles of a distribution of SciPy are compared.
 PROBABILITIES = np.linspace(0.0005, 0.9995, 1000)
@@ -104,9 +104,10 @@ def _of_scipy(name: str, given: Any) -> Distribution:
     quantiles = np.asarray(given.ppf(PROBABILITIES)) if one else np.array([np.nan])
     if not np.isfinite(quantiles).all():
         raise ArgumentValueError(
-            f"vary[{name!r}] must be a distribution of one finite number, and scipy.stats.{kind} with these arguments is not."
+            f"vary[{name!r}] must be a distribution of one finite number, but scipy.stats.{kind} with these arguments is "
+            "not."
         )
-    # arguments do not tell all distributions apart, histograms for instance have none
+    # arguments do not distinguish all distributions; histograms, for instance, have none
     return Distribution({"scipy": kind, "quantiles": digest(quantiles.tobytes())}, given.ppf)
 
 
@@ -136,7 +137,9 @@ def _numbers(name: str, kind: str, given: Any, names: tuple[str, ...]) -> list[f
 def _continuous(name: str, kind: str, given: Mapping[str, Any]) -> Distribution:
     numbers = _numbers(name, kind, given[kind], CONTINUOUS[kind])
     if "weights" in given:
-        raise ArgumentValueError(f"vary[{name!r}]: weights go with choice, not with {kind}.")
+        raise ArgumentValueError(
+            f"vary[{name!r}]: weights can only be used with choice, not with {kind}."
+        )
     wrong = _wrong(kind, numbers)
     if wrong:
         raise ArgumentValueError(f"vary[{name!r}].{kind} = {numbers}: {wrong}.")
@@ -151,7 +154,7 @@ def _continuous(name: str, kind: str, given: Mapping[str, Any]) -> Distribution:
     first, last = (frozen.sf(x) if upper else frozen.cdf(x) for x in (low, high))
     if first == last:
         raise ArgumentValueError(
-            f"vary[{name!r}].within = [{low:g}, {high:g}] leaves nothing of {kind} {numbers}."
+            f"vary[{name!r}].within = [{low:g}, {high:g}] does not overlap with {kind} {numbers}."
         )
     quantile = frozen.isf if upper else frozen.ppf
     return Distribution(record, lambda u: np.clip(quantile(first + u * (last - first)), low, high))
@@ -197,12 +200,14 @@ def _frozen(kind: str, x: list[float]) -> Any:
 
 def _discrete(name: str, kind: str, given: Mapping[str, Any]) -> Distribution:
     if "within" in given:
-        raise ArgumentValueError(f"vary[{name!r}]: within goes with {', '.join(CONTINUOUS)}.")
+        raise ArgumentValueError(
+            f"vary[{name!r}]: within can only be used with {', '.join(CONTINUOUS)}."
+        )
     if kind == "steps":
         first, last, count = _numbers(name, kind, given[kind], ("first", "last", "number"))
         if count < 2 or count != int(count):
             raise ArgumentValueError(
-                f"vary[{name!r}].steps: the number must be a whole one, 2 or more, got {count:g}."
+                f"vary[{name!r}].steps: the number must be a whole number of at least 2, got {count:g}."
             )
         values: list[Any] = np.linspace(first, last, int(count)).tolist()
     else:
@@ -217,7 +222,9 @@ def _discrete(name: str, kind: str, given: Mapping[str, Any]) -> Distribution:
         names = tuple(f"weight of {shown(x)}" for x in values)
         weights = np.array(_numbers(name, "weights", given["weights"], names))
         if not (weights >= 0.0).all() or not weights.sum() > 0.0:
-            raise ArgumentValueError(f"vary[{name!r}].weights must not be negative, nor all zero.")
+            raise ArgumentValueError(
+                f"vary[{name!r}].weights must not be negative, and at least one must be above zero."
+            )
     record: dict[str, Any] = {kind: [first, last, int(count)] if kind == "steps" else values}
     record |= {"weights": weights.tolist()} if "weights" in given else {}
     cumulative = np.cumsum(weights / weights.sum())

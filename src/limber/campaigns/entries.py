@@ -18,7 +18,7 @@ def parsed(path: str) -> tuple[Key, ...]:
         match = _PART.fullmatch(part)
         if match is None:
             raise ArgumentValueError(
-                f"{path!r} is not the path of an entry: write it as in initial.q.link1 or external[0].force[2]."
+                f"{path!r} is not the path of an entry: write it like initial.q.link1 or external[0].force[2]."
             )
         keys.append(match[1])
         keys += [int(i) for i in re.findall(r"\d+", match[2])]
@@ -41,7 +41,7 @@ def value_at(data: Any, keys: tuple[Key, ...]) -> Any:
             data = data.get(key)
         else:
             raise ArgumentValueError(
-                f"{dotted(keys)}: {dotted(keys[:i])} of the file is {data!r}, which has no entries. Write it out there."
+                f"{dotted(keys)}: {dotted(keys[:i])} of the file is {data!r}, which has no entries. Write it in full there."
             )
     return data
 

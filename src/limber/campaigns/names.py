@@ -24,11 +24,13 @@ def refuse_taken(kind: str, names: Iterable[Any], histories: bool) -> None:
             raise ArgumentTypeError(f"the name of a {kind} must be text, got {shown(name)}.")
         if name in taken or name.startswith("history_") or "/" in name:
             raise ArgumentValueError(
-                f"{name!r} is a name that the store uses itself: take another for the {kind}."
+                f"{name!r} is a name that the store uses itself: choose another name for the {kind}."
             )
 
 
 def refuse_shared(variables: Iterable[str], quantities: Iterable[str]) -> None:
     """Reject names that variables and quantities share, since both become arrays of one store or dataset."""
     for name in sorted(set(variables) & set(quantities)):
-        raise ArgumentValueError(f"{name!r} names a variable and a quantity: rename one of them.")
+        raise ArgumentValueError(
+            f"{name!r} is the name of both a variable and a quantity: rename one of them."
+        )

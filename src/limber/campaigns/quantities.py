@@ -53,7 +53,7 @@ def _component(value: Any) -> int:
     if isinstance(value, str) and value in "xyz" and len(value) == 1:
         return "xyz".index(value)
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise problem(f"must be x, y, z or a number from 0 on, got {named(value)}.")
+        raise problem(f"must be x, y, z or a number of at least 0, got {named(value)}.")
     return value
 
 
@@ -160,7 +160,7 @@ class QuantitySection(Section):
         """Reject a quantity that cannot be computed for the system."""
         if (self.within is None) == (self.kind == "settle"):
             raise ArgumentValueError(
-                "settle needs within, the distance that the signal keeps from its target; nothing else takes it."
+                "settle, and nothing else, needs within: the distance from its target within which the signal must stay."
             )
         if self.after is not None and self.until is not None and not self.after < self.until:
             raise ArgumentValueError("after must be earlier than until.")
@@ -172,7 +172,7 @@ class QuantitySection(Section):
         if self.component is not None:
             if self.component >= signal.shape[1]:
                 raise ArgumentValueError(
-                    f"component {self.component} of a signal that has {signal.shape[1]}."
+                    f"component {self.component} was requested of a signal that has {signal.shape[1]}."
                 )
             signal = signal[:, [self.component]]
         t = result.t
@@ -190,7 +190,7 @@ class QuantitySection(Section):
             goal = np.atleast_1d(self.target)
             if goal.size not in (1, signal.shape[1]):
                 raise ArgumentValueError(
-                    f"target has {goal.size} numbers, and the signal {signal.shape[1]}."
+                    f"target has {goal.size} numbers, but the signal has {signal.shape[1]}."
                 )
             signal = signal - goal
         if self.norm:

@@ -90,7 +90,7 @@ def _worst(c: Campaign) -> str:
             wide_table(
                 "Cases and their variables", ("quantity", "case", "value", *variables), rows
             ),
-            wide_table("What repeats them", ("case", "seed", "command"), commands),
+            wide_table("How to repeat them", ("case", "seed", "command"), commands),
         ]
     )
 

@@ -87,21 +87,21 @@ class Campaign:
             unknown = np.flatnonzero(ran & np.isnan(x))
             if unknown.size:
                 found.append(
-                    f"{name} is nan in {unknown.size} of {int(ran.sum())} cases that ran, in case {unknown[0]} for instance: "
-                    "statistics, worst cases and sensitivities leave these out."
+                    f"{name} is nan in {unknown.size} of {int(ran.sum())} cases that ran, for instance in case "
+                    f"{unknown[0]}: statistics, worst cases and sensitivities leave these cases out."
                 )
             infinite = np.flatnonzero(np.isinf(x))
             if infinite.size and self.study.sample.method == "saltelli":
                 found.append(
-                    f"{name} is infinite in {infinite.size} cases, in case {infinite[0]} for instance: Sobol indices leave out the "
-                    "base points of these."
+                    f"{name} is infinite in {infinite.size} cases, for instance in case {infinite[0]}: Sobol indices "
+                    "leave out the base points of these cases."
                 )
         for name, x in self.quantities.items():
             if x.ndim > 1:
                 numbers = " x ".join(map(str, x.shape[1:]))
                 found.append(
-                    f"{name} has {numbers} numbers in each case, which are in `quantities` and in the store; there are no "
-                    "statistics of them."
+                    f"{name} has {numbers} numbers in each case. They are in `quantities` and in the store, but there are "
+                    "no statistics for them."
                 )
         return found
 
@@ -116,7 +116,8 @@ class Campaign:
         known = self.numbers
         if quantity not in known:
             raise ArgumentValueError(
-                f"quantity={quantity!r} is not one with one number for each case. {did_you_mean(str(quantity), known)}"
+                f"quantity={quantity!r} is not a quantity with one number for each case. "
+                f"{did_you_mean(str(quantity), known)}"
             )
         return known[quantity]
 

@@ -61,11 +61,13 @@ class Shapes:
             ("the history of", own.history, self.history),
         ):
             if set(have) != set(want):
-                text = f"has the quantities {', '.join(have)}, and other cases {', '.join(want)}"
+                text = (
+                    f"has the quantities {', '.join(have)}, but other cases have {', '.join(want)}"
+                )
                 return Row(row.case, "failed", f"this case {text}.")
             for name, shape in have.items():
                 if shape != want[name]:
-                    text = f"{kind} {name!r} has shape {shape} in this case, and {want[name]} in the first one."
+                    text = f"{kind} {name!r} has shape {shape} in this case, but {want[name]} in the first one."
                     return Row(row.case, "failed", text)
         return row
 

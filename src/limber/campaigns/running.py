@@ -111,7 +111,7 @@ def make_study(
         for key, value in given.items():
             if value is not None:
                 raise ArgumentTypeError(
-                    f"{key}= is not for a study file, which says it itself; keep=, samples= and engine= go with one."
+                    f"{key}= cannot be used with a study file, which defines it; keep=, samples= and engine= can."
                 )
         return load_study(subject, keep=keep, samples=samples, engine=engine)
     if integrator is not None:
@@ -124,7 +124,7 @@ def make_study(
     for key in ("progress", "save", "parameters"):
         if key in options:
             raise ArgumentTypeError(
-                f"{key}= of simulate does not go with campaigns: see vary= and store=."
+                f"{key}= of simulate cannot be used in campaigns: see vary= and store=."
             )
     return study_of(
         subject, t_end, vary={} if vary is None else vary, samples=samples, method=method, seed=seed, keep=keep,
@@ -223,9 +223,7 @@ def _tell(study: Study, table: Table, told: list[Warning], interrupted: bool, st
     """Issue a warning once."""
     if interrupted:
         left = int((table.status == 0).sum())
-        again = (
-            "" if store is None else " Run it again with the same store, and it goes on with these."
-        )
+        again = "" if store is None else " Run it again with the same store to continue with these."
         warn(f"the campaign was interrupted: {left} of its {len(study)} cases did not run.{again}")
     if told:
         worst = max(told, key=lambda warning: getattr(warning, "degree", 0.0))

@@ -267,7 +267,7 @@ def check_parameter(system: System, name: str, values: Sequence[Any]) -> None:
         np.array(values, dtype=float)
     except (TypeError, ValueError):
         raise ArgumentTypeError(
-            f"vary[{name!r}] must have numbers for a parameter of the model, got {shown(values[0])}."
+            f"vary[{name!r}] must give numbers for a parameter of the model, got {shown(values[0])}."
         ) from None
 
 
@@ -301,14 +301,14 @@ class FunctionRuns:
             if isinstance(found, Result):
                 if not self.keep:
                     raise ArgumentValueError(
-                        "the function returned a Result, and keep says nothing of what to keep of it, as in "
+                        "the function returned a Result, but keep does not say what to keep of it, as in "
                         'keep={"end": {"final": {"joint": "link1"}}}.'
                     )
                 values = {q.name: q.measure(found) for q in self.keep}
             elif self.keep:
                 raise ArgumentTypeError(
-                    f"the function returned {shown(found)}, and keep says what to keep of a Result: return that of lb.simulate, or leave "
-                    "keep out, for a function that returns its numbers itself."
+                    f"the function returned {shown(found)}, but keep needs a Result: return the result of lb.simulate, or "
+                    "leave keep out if the function returns its numbers itself."
                 )
             else:
                 values = dict(found) if isinstance(found, Mapping) else {"value": found}

@@ -42,12 +42,12 @@ def sample_of(method: Any, count: Any) -> Sample:
     """Make and check a sample."""
     if not isinstance(method, str) or method not in METHODS:
         raise ArgumentValueError(
-            f"method={shown(method)} is not a sample. {did_you_mean(str(method), METHODS)}"
+            f"method={shown(method)} is not a sampling method. {did_you_mean(str(method), METHODS)}"
         )
     if method in LISTED:
         if count is not None:
             raise ArgumentValueError(
-                f"samples={shown(count)}: a {method} has as many cases as its values make; leave samples out."
+                f"samples={shown(count)}: the values of a {method} determine the number of cases; leave samples out."
             )
         return Sample(method)
     if count is None:
@@ -56,7 +56,7 @@ def sample_of(method: Any, count: Any) -> Sample:
     if method in ("sobol", "saltelli") and n & (n - 1):
         low = 2 ** (n.bit_length() - 1)
         raise ArgumentValueError(
-            f"samples={n}: {method} needs a power of two, which its balance depends on; give {low} or {2 * low}."
+            f"samples={n}: {method} needs a power of two, on which its balance depends; give {low} or {2 * low}."
         )
     return Sample(method, n)
 
@@ -73,7 +73,7 @@ def drawn(sample: Sample, variables: Mapping[str, Distribution], seed: int) -> d
         if not x.discrete and not np.isfinite(values[name]).all():
             raise ArgumentValueError(
                 f"vary[{name!r}]: {x.record} gives values that are not finite: its numbers are too large or its tails too "
-                "long. Cut it by within, or take other numbers."
+                "long. Truncate it with within, or use other numbers."
             )
     return values
 
@@ -129,15 +129,15 @@ def _listed(method: str, variables: Mapping[str, Distribution]) -> dict[str, lis
     lengths = {name: len(x) for name, x in lists.items()}
     if len(set(lengths.values())) > 1:
         counts = ", ".join(f"{name} {n}" for name, n in lengths.items())
-        raise ArgumentValueError(f"listed values must be as many for every variable, got {counts}.")
+        raise ArgumentValueError(
+            f"every variable must have the same number of listed values, got {counts}."
+        )
     return lists
 
 
 def _refuse_too_many(cases: int) -> None:
     if cases > MOST_CASES:
-        raise ArgumentValueError(
-            f"this sample has {cases:,} cases, and {MOST_CASES:,} are the most."
-        )
+        raise ArgumentValueError(f"this sample has {cases:,} cases; the maximum is {MOST_CASES:,}.")
 
 
 def case_seed(seed: int, case: int) -> int:

@@ -78,8 +78,8 @@ class Store:
         if lost:
             first = self.study.cases(min(lost))
             warn(
-                f"{self.path}: the results of {len(lost)} work units are damaged or gone, those of cases {first.start} to "
-                f"{first.stop - 1} for instance. They run again."
+                f"{self.path}: the results of {len(lost)} work units are damaged or missing, for instance those of cases "
+                f"{first.start} to {first.stop - 1}. These units run again."
             )
         done = [
             unit
@@ -150,7 +150,7 @@ class Store:
             except Exception:  # whatever the codecs find wrong
                 same = False
             if not same:
-                warn(f"{self.path}: {name!r} is damaged, and written again.")
+                warn(f"{self.path}: {name!r} is damaged and is written again.")
                 try:
                     array[:] = x
                 except OSError as error:
@@ -188,8 +188,8 @@ class Store:
         except OSError as error:
             raise StoreError(
                 f"{self.path}: the results of cases {cases.start} to {cases.stop - 1} cannot be stored: "
-                f"{error.strerror or error}. All that was stored before is kept; the campaign goes on from there when it is "
-                "run again."
+                f"{error.strerror or error}. Everything stored before is kept, and the campaign continues from there when "
+                "it is run again."
             ) from error
 
     def _write_history(self, done: UnitRows) -> None:
@@ -273,9 +273,9 @@ def opened(path: Path, study: Study, restart: bool) -> Iterator[Store]:
         changed = differences(group.attrs["study"], study.record)
         if changed:
             raise ArgumentValueError(
-                f"{path} has results of another study, or of this one before it was changed: {'; '.join(changed[:8])}. Its "
-                "cases would not fit to new ones. Give another place, or start anew (restart=True, --restart), which removes "
-                "them."
+                f"{path} contains results of another study, or of this study before it was changed: "
+                f"{'; '.join(changed[:8])}. Its cases would not match new ones. Choose another folder, or start again "
+                "(restart=True, --restart), which removes them."
             )
         yield Store(path, group, study)
 
@@ -310,12 +310,13 @@ def _make(zarr: Any, path: Path, study: Study) -> None:
         shutil.rmtree(part, ignore_errors=True)
         if path.exists():  # another campaign was faster to make it
             return
-        raise StoreError(f"{path}: cannot be made: {error.strerror or error}.") from error
+        raise StoreError(f"{path}: cannot be created: {error.strerror or error}.") from error
 
 
 def _damaged(path: Path, what: str) -> FileError:
     return FileError(
-        f"{path}: the store is damaged: {what}. Start anew (restart=True, --restart), which removes it, or give another place.",
+        f"{path}: the store is damaged: {what}. Start again (restart=True, --restart), which removes it, or choose "
+        "another folder.",
         str(path),
     )
 
@@ -328,7 +329,9 @@ def _refuse_strange(path: Path) -> None:
     except (OSError, ValueError, KeyError):
         kind = None
     if kind != KIND:
-        raise FileError(f"{path}: this is not a campaign of Limber. Give another place.", str(path))
+        raise FileError(
+            f"{path}: this is not a campaign of Limber. Choose another folder.", str(path)
+        )
 
 
 #: The stores that campaigns of this process write, which its locks on files do not keep apart.
@@ -377,7 +380,7 @@ def _locked_file(path: Path) -> Iterator[None]:
 
 def _written_by(whom: str, path: Path) -> ArgumentValueError:
     return ArgumentValueError(
-        f"{path}: {whom} is running this campaign. Wait for it, or give another place."
+        f"{path}: {whom} is running this campaign. Wait for it to finish, or choose another folder."
     )
 
 

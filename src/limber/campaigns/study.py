@@ -232,7 +232,7 @@ def _refuse_unknown(options: Mapping[str, Any]) -> None:
         if option not in known:
             own = ["vary", "samples", "keep", "seed", "unit", "store", "processes", "scheduler"]
             raise ArgumentTypeError(
-                f"{option} is no argument of campaign, nor of simulate. {did_you_mean(option, own + known)}"
+                f"{option} is not an argument of campaign or simulate. {did_you_mean(option, own + known)}"
             )
 
 
@@ -257,14 +257,16 @@ def _of_function(
         given = {"t_end": t_end is not None, "histories": histories, **dict.fromkeys(options, True)}
         named = ", ".join(name for name, there in given.items() if there)
         raise ArgumentTypeError(
-            f"a function runs its own simulations: {named} came, and t_end, histories and the arguments of simulate are for systems."
+            f"a function runs its own simulations, but got {named}: t_end, histories and the arguments of simulate are "
+            "for systems."
         )
     names = list(values) + (["seed"] if wants_seed(function) else [])
     try:
         inspect.signature(function).bind(**dict.fromkeys(names))
     except TypeError as error:
         raise ArgumentTypeError(
-            f"the function is called with the variables by name, ({', '.join(names)}), and does not take them: {error}."
+            f"the function is called with the variables as keyword arguments, ({', '.join(names)}), but does not accept "
+            f"them: {error}."
         ) from None
     except ValueError:  # some functions written in C do not say what they take
         pass
@@ -336,7 +338,7 @@ def targets_of(
         for outer in found:
             if _lies_within(inner.keys, outer.keys):
                 raise ArgumentValueError(
-                    f"vary: {inner.name!r} lies within {outer.name!r}, which is changed as a whole: leave one of them out."
+                    f"vary: {inner.name!r} is part of {outer.name!r}, which is changed as a whole: leave one of them out."
                 )
     return tuple(found)
 
@@ -361,8 +363,8 @@ def _target(base: Base, variable: str, what: str, scales: bool, values: Sequence
         )
     if base.where is None:
         raise ArgumentValueError(
-            f"vary[{variable!r}]: {what!r} is an entry of a scenario file, and this campaign is not one of a file. Give the "
-            "path of the file instead."
+            f"vary[{variable!r}]: {what!r} is an entry of a scenario file, but this campaign does not use a file. Give "
+            "the path of the file instead."
         )
     keys = parsed(what)
     data = _with_inline_model(base).data if keys[0] == "model" else base.data
@@ -372,7 +374,7 @@ def _target(base: Base, variable: str, what: str, scales: bool, values: Sequence
         raise ArgumentValueError(f"vary[{variable!r}]: {error}") from None
     if scales and nominal is None:
         raise ArgumentValueError(
-            f"vary[{variable!r}] scales {what!r}, which the file leaves out: write it there."
+            f"vary[{variable!r}] scales {what!r}, which the file does not contain: write it there."
         )
     return Target(variable, what, keys, nominal if scales else None)
 
@@ -387,8 +389,8 @@ def _with_inline_model(base: Base) -> Base:
     file = file_path(base.where.folder / name)
     if file.parent != base.where.folder or file.suffix.lower() not in (".yaml", ".yml"):
         raise ArgumentValueError(
-            f"vary: entries of the model can change if it is written in the scenario, or in a YAML file beside it; the model "
-            f"is {name!r}."
+            "vary: entries of the model can change only if the model is written in the scenario or in a separate YAML "
+            f"file; this model is {name!r}."
         )
     return Base(
         base.system, base.duration, base.settings, base.where,
@@ -406,12 +408,12 @@ def _refuse_entries(runs: SimulationRuns) -> None:
     except FileError as error:
         names = ", ".join(dotted(keys) for keys, _ in entries)
         raise ArgumentValueError(
-            f"vary: with {names} of case 0, the scenario is wrong: {error}"
+            f"vary: with {names} of case 0, the scenario is invalid: {error}"
         ) from None
 
 
 def _refuse_engine(runs: SimulationRuns) -> None:
     if runs.engine == "cuda" and not runs.batched:
         raise ArgumentValueError(
-            'engine="cuda" takes campaigns whose cases differ in parameters, initial states and torques alone.'
+            'engine="cuda" supports only campaigns whose cases differ in parameters, initial states and torques.'
         )

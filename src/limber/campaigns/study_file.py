@@ -113,8 +113,8 @@ def load_study(
         root = document.root
         if not is_study(document):
             raise root.error(
-                "this is not a study, which has a `scenario`, and `vary`, which says what varies. A scenario itself runs with `limber "
-                "simulate`."
+                "this is not a study: a study has a `scenario`, and `vary`, which says what varies. To run a scenario "
+                "itself, use `limber simulate`."
             )
         section = validated(StudySection, document.data, root)
         where, data = _scenario_data(section.scenario, root)

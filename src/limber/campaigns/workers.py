@@ -29,8 +29,8 @@ Unit = tuple[int, Sequence[int]]
 #: Seconds between two looks of a worker at whether the campaign still runs.
 LOOK = 0.5
 KILLED = (
-    "the process that ran this case ended, each time that it was tried: killed, for want of memory perhaps, or by a fault in "
-    "compiled code."
+    "the process that ran this case ended each time it was tried: it may have been killed, perhaps for lack of memory, "
+    "or compiled code may have crashed."
 )
 
 
@@ -179,8 +179,8 @@ def on_dask(runs: Runs, units: Sequence[Unit], client: Any) -> Iterator[UnitRows
             yield rows
     except (CancelledError, OSError, TimeoutError) as error:
         raise ClusterError(
-            f"the Dask cluster does not answer any more ({type(error).__name__}: {error}). Run the campaign again when it "
-            "does: what is stored is not repeated."
+            f"the Dask cluster no longer answers ({type(error).__name__}: {error}). Run the campaign again when it does: "
+            "stored cases are not repeated."
         ) from error
 
 

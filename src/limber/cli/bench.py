@@ -88,7 +88,7 @@ def _calls(arm: lb.System) -> list[dict[str, Any]]:
     return [
         _row("forward dynamics, one state", 1e6 * one, "µs"),
         _row("inverse dynamics, one state", 1e6 * back, "µs"),
-        _row(f"forward dynamics, batch of {BATCH}", 1e6 * many / BATCH, "µs a state"),
+        _row(f"forward dynamics, batch of {BATCH}", 1e6 * many / BATCH, "µs per state"),
     ]
 
 
@@ -103,7 +103,7 @@ def _generated(arm: lb.System) -> list[dict[str, Any]]:
         return [_row(name, None, "needs a C compiler") for name in names]
     one = best(lambda: single(Q[0], V[0], T[0]))
     many = best(lambda: wide(Q, V, T))
-    return [_row(names[0], 1e6 * one, "µs"), _row(names[1], 1e6 * many / BATCH, "µs a state")]
+    return [_row(names[0], 1e6 * one, "µs"), _row(names[1], 1e6 * many / BATCH, "µs per state")]
 
 
 def _chains() -> list[dict[str, Any]]:
@@ -118,7 +118,7 @@ def _chains() -> list[dict[str, Any]]:
         q, v, tau = (x[0] for x in _states(s, 1))
         seconds = best(partial(lb.forward_dynamics, s, q, v, tau))
         rows.append(
-            _row(f"chain of {links} links, 4 modes each", 1e6 * seconds / links, "µs a link")
+            _row(f"chain of {links} links, 4 modes each", 1e6 * seconds / links, "µs per link")
         )
     return rows
 

@@ -99,7 +99,7 @@ def body(
     patch: Annotated[
         list[str] | None,
         _option(
-            "The nodes of a solid that a node moves with: NODE:NODES, names or x=max; may be repeated.",
+            "The nodes of a solid with which a node moves: NODE:NODES, names or x=max; may be repeated.",
             "PATCH",
         ),
     ] = None,
@@ -283,7 +283,9 @@ def _show(report: Any) -> None:
         )
     ]
     each = table(
-        "Modes with the body frame held, and their parts of mass and inertia", *rows.MODES, left=0
+        "Modes with the body frame held, and their fractions of mass and inertia",
+        *rows.MODES,
+        left=0,
     )
     for row in rows.modes(report):
         each.add_row(*row)

@@ -92,10 +92,10 @@ def campaign(
         from limber import campaigns  # noqa: PLC0415 (keeps `limber --help` quick)
 
         if dask and scheduler is not None:
-            raise ArgumentValueError("--dask and --scheduler: give one of the two.")
+            raise ArgumentValueError("--dask and --scheduler: give only one of the two.")
         if report is not None and case is None:
             raise ArgumentValueError(
-                "--report goes with --case N; the page of the campaign is in --out."
+                "--report can only be used with --case N; the page of the campaign is in --out."
             )
         study = campaigns.load_study(
             file, samples=samples, engine=None if engine is None else engine.value

@@ -87,7 +87,7 @@ def prepared(subject: Subject, options: Options) -> Case:
             last = scenario.torque.t[-1]
             if duration > last:
                 note(
-                    f"the torques are known to t = {last:g} s, and held as they are there after it."
+                    f"the torques are known up to t = {last:g} s and keep their last values after that."
                 )
         case = Case(
             scenario.name, scenario.description, s, scenario.q0, scenario.v0, scenario.torque, scenario.external,
@@ -131,7 +131,7 @@ def _times(duration: float, every: float | None) -> Array:
         return np.linspace(0.0, duration, ROWS)
     if duration / every > MAX_ROWS:
         raise ArgumentValueError(
-            f"--every {every:g} asks for more than {MAX_ROWS:,} rows: take a larger one."
+            f"--every {every:g} requires more than {MAX_ROWS:,} rows: use a larger one."
         )
     ticks = every * np.arange(int(duration / every * (1.0 + 1e-12)) + 1, dtype=float)
     return np.append(ticks[ticks <= duration * (1.0 - 1e-12)], duration)

@@ -52,7 +52,7 @@ def compare(
         for name in plant or ():
             if name not in known:
                 raise ArgumentValueError(
-                    f"there is no plant {name!r} to compare controllers on. {did_you_mean(name, known)}"
+                    f"there is no plant {name!r} for the comparison. {did_you_mean(name, known)}"
                 )
         if page is not None and not page.is_file():
             raise ArgumentValueError(f"--page {page}: there is no such file.")

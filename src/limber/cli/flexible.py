@@ -112,7 +112,7 @@ def _of_model(file: Path, wanted: str | None) -> Found:
     bodies = subject.system.bodies
     flexible = [n for n, body in bodies.items() if body.modes and body.kind == FlexibleBody.kind]
     if not flexible:
-        raise FileError(f"{file}: no body of it is flexible.", str(file))
+        raise FileError(f"{file}: none of its bodies is flexible.", str(file))
     if wanted is None:
         if len(flexible) > 1:
             raise ArgumentValueError(
@@ -120,7 +120,7 @@ def _of_model(file: Path, wanted: str | None) -> Found:
             )
         wanted = flexible[0]
     if wanted not in flexible:
-        why = "is rigid" if wanted in bodies else "is not a body of it"
+        why = "is rigid" if wanted in bodies else "is not one of its bodies"
         raise ArgumentValueError(
             f"--body {wanted!r} {why}; flexible bodies of {file} are {listed(flexible)}.{suggestion(wanted, flexible)}"
         )
@@ -191,7 +191,7 @@ def _modes(options: Reducing) -> int | dict:
     if len(given) > 1:
         first, second = ("--" + name.replace("_", "-") for name in given[:2])
         raise ArgumentValueError(
-            f"{first} and {second} both say which modes to take: give one of them."
+            f"{first} and {second} both select the modes: give only one of them."
         )
     if options.band is not None:
         low, high = options.band

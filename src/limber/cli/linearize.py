@@ -173,11 +173,11 @@ class State(NamedTuple):
     motion: Any
 
     def unbalanced(self) -> str:
-        """A note on a state that is no equilibrium; empty for one that is."""
+        """A note on a state that is not an equilibrium; empty for one that is."""
         if np.any(self.v):
             return (
-                "Not at rest: the model is that of small deviations from the motion through this state, and holds at this "
-                "instant."
+                "Not at rest: the linear model describes small deviations from the motion through this state and is "
+                "valid at this instant."
             )
         tau = np.zeros(self.system.nv) if self.tau is None else self.tau
         found = imbalance_note(self.system, self.q, tau, self.external, tuple(self.motion or ()))
@@ -194,9 +194,7 @@ def _simulated(subject: Subject, time: float) -> State:
         environment=run.environment, events=run.events, t_eval=[0.0, run.duration], **run.settings,
     )  # fmt: skip
     if result.environment is not None:
-        note(
-            "the forces of the environment are held in the linear model as they are at this state."
-        )
+        note("in the linear model, the forces of the environment are constant, as at this state.")
     row = result[-1:] if time else result[:1]
     external = {key: x[0] for key, x in row.external.items()} or None
     motion = {body: row.vdot[0, row.system.layout[body].v_joint] for body in row.driven} or None
@@ -210,7 +208,7 @@ def _refuse_many(inputs: int, outputs: int) -> None:
 
     if inputs * outputs > DRAWN:
         raise ArgumentValueError(
-            f"--bode: {inputs} inputs and {outputs} outputs are {inputs * outputs} pairs, too many to draw, {DRAWN} at most: choose some with "
+            f"--bode: {inputs} inputs and {outputs} outputs are {inputs * outputs} pairs, which are too many to draw (at most {DRAWN}): choose some with "
             '--input and --output. A list selects one component of a body: --input "[torque, BODY, 0]" --output "[position, BODY, NODE, x]".'
         )
 
@@ -243,6 +241,6 @@ def listed(option: str, given: list[str] | None) -> list | None:
             found.append(yaml.safe_load(text))
         except yaml.YAMLError as error:
             raise ArgumentValueError(
-                f'{option} {text}: this is not a list as YAML has it, such as "[force, link1, tip, y]".'
+                f'{option} {text}: this is not a YAML list, such as "[force, link1, tip, y]".'
             ) from error
     return found

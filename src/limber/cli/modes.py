@@ -92,8 +92,8 @@ def modes(
         found = dynamics.modes(s, q, v, held, tau=tau, external=external)
         if moving and not motion:
             note(
-                f"{subject.name} starts in motion (initial.v), which these modes leave out: they are those of its initial "
-                "configuration at rest. A spin changes frequencies; --motion takes it in."
+                f"{subject.name} starts in motion (initial.v), which these modes ignore: they are those of its initial "
+                "configuration at rest. A spin changes frequencies; --motion includes it."
             )
         still = {s.body_of(name) for name in held}
         rubbing = [
@@ -103,8 +103,8 @@ def modes(
         ]
         if rubbing and not motion:
             note(
-                f"the friction of {listed(rubbing)} counts as a strong damper here: at rest these joints stick and hardly move. "
-                "--locked BODY holds a joint; to see how it moves freely, take its friction out of the file."
+                f"the friction of {listed(rubbing)} acts as a strong damper here: at rest these joints stick and hardly "
+                "move. --locked BODY holds a joint; to see how it moves freely, remove its friction from the file."
             )
         if found.note and not motion:  # with a motion, a warning has said so
             note(found.note.replace("lb.equilibrium finds one", "--equilibrium finds one"))

@@ -146,7 +146,8 @@ def _loop(subject: Subject) -> Any:
     torque = _scenario(subject).torque
     if not hasattr(torque, "controller"):
         raise FileError(
-            f"{subject.file}: this scenario has no controller, which a real-time run needs. `controller: ...` gives it one.",
+            f"{subject.file}: this scenario has no controller, which a real-time run needs. Add one with `controller: "
+            "...`.",
             str(subject.file),
         )
     return torque

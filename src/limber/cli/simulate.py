@@ -174,7 +174,7 @@ def run_case(
     if off := apart(case.system, case.q0):
         raise FileError(
             f"{file}: the start does not satisfy the closures of {case.system.name!r}: {off}. Give a scenario "
-            "`initial: {assemble: true}`, which takes initial.q, or the neutral configuration, for a guess.",
+            "`initial: {assemble: true}`, which uses initial.q or the neutral configuration as the guess.",
             str(file),
         )
     try:
@@ -190,7 +190,7 @@ def run_case(
     except (ArgumentValueError, ArgumentTypeError) as error:
         if (
             options.method is None and options.step is None
-        ):  # it is the file that asks for what cannot be
+        ):  # the file requests something impossible
             raise FileError(f"{file}: {error}", str(file)) from error
         raise
     return done, None
@@ -200,7 +200,7 @@ def _kept(result: simulation.Result, files: list[Path]) -> str:
     """What remains of a run that did not reach its end, in words."""
     if not len(result):
         return "nothing was computed."
-    reached = f"what was computed, to t = {result.t[-1]:g} s,"
+    reached = f"what was computed, up to t = {result.t[-1]:g} s,"
     if files:
         return f"{reached} is in {', '.join(map(str, files))}."
     return f"{reached} was not written: --out FOLDER or --csv FILE would keep it."

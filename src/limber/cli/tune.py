@@ -97,8 +97,8 @@ def tune(
         show(gains)
         if method == "lqr":
             typer.echo(
-                "kp and kd are what each joint has for itself. K of --json and --out has all gains: of the modes, of the other joints, "
-                "and of commands on their way."
+                "kp and kd are the gains of each joint on its own coordinate. K in --json and --out has all gains: on "
+                "the modes, on the other joints, and on commands in transit."
             )
         made = table("Poles of the closed loop", "poles", "frequency Hz", "damping", left=0)
         for pole in poles:
@@ -107,7 +107,7 @@ def tune(
         show(made)
         if len(poles) < len(every):
             typer.echo(
-                "Poles that die out within a sample, such as those of a delay, are left out."
+                "Poles that decay within one sample, such as those of a delay, are left out."
             )
         if found.note:
             note(found.note)

@@ -37,7 +37,7 @@ class Outputs:
 
     @property
     def files(self) -> list[tuple[str, Path]]:
-        """Every file that may be written, with the option that asks for it."""
+        """Every file that may be written, with the option that requests it."""
         single = (("--csv", self.csv), ("--report", self.report), ("--video", self.video))
         files = [(option, file) for option, file in single if file is not None]
         if self.out is not None:
@@ -77,7 +77,7 @@ class Outputs:
             other = options.setdefault(os.path.realpath(file), option)
             if other != option:
                 raise typer.BadParameter(
-                    f"{file} is written by {other} already: give another name.", param_hint=option
+                    f"{file} is already written by {other}: give another name.", param_hint=option
                 )
         return self
 

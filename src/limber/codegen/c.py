@@ -25,7 +25,7 @@ HEAD = """\
 """
 
 
-#: Makes GCC use vectors for loops whose length is no multiple of their width, which it does not at -O2.
+#: Makes GCC use vectors for loops whose length is not a multiple of their width, which it does not at -O2.
 LOOPS = """\
 #if defined(__GNUC__) && !defined(__clang__)
 __attribute__((optimize("O3")))

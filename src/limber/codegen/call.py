@@ -57,7 +57,7 @@ class Caller:
     def __reduce__(self):
         if self.recipe is None:
             raise ArgumentTypeError(
-                "this generated function was not made by lb.compile: no pickle."
+                "this generated function was not made by lb.compile, so it cannot be pickled."
             )
         return _compiled_again, self.recipe
 
@@ -79,9 +79,7 @@ class Caller:
             batch = np.broadcast_shapes(*batches)
         except ValueError:
             shapes = ", ".join(f"{a.name} {x.shape}" for a, x in zip(inputs, arrays))
-            raise ArgumentValueError(
-                f"the batch dimensions do not fit together: {shapes}."
-            ) from None
+            raise ArgumentValueError(f"the batch dimensions do not match: {shapes}.") from None
         count = int(np.prod(batch, dtype=np.int64))
         strides = []
         for i, (a, own) in enumerate(zip(inputs, batches)):
@@ -102,7 +100,7 @@ class Caller:
             if name not in rest:
                 known = ", ".join(a.name for a in self.program.inputs)
                 raise ArgumentTypeError(
-                    f"{self.program.name} has no argument {name!r} to be given by name; it takes {known}, in this order."
+                    f"{self.program.name} has no keyword argument {name!r}; it takes {known}, in this order."
                 )
         return (*args, *(named[name] for name in rest if name in named))
 
@@ -120,13 +118,13 @@ class Caller:
         if array.ndim < own or array.shape[array.ndim - own :] != argument.shape:
             what = f" ({argument.meaning})" if argument.meaning else ""
             raise ArgumentValueError(
-                f"{argument.name}{what} must have shape {argument.shape}, or that behind batch dimensions, "
-                f"got {array.shape}."
+                f"{argument.name}{what} must have shape {argument.shape}, or this shape after batch dimensions, got "
+                f"{array.shape}."
             )
         return array
 
     def _with_unit_quaternions(self, q: np.ndarray) -> np.ndarray:
-        """q as the engine takes it: quaternions are normalized, and refused if they are too far from unit."""
+        """q as the engine takes it: quaternions are normalized, and rejected if they are too far from unit."""
         columns = np.add.outer(self.quaternions, np.arange(4))
         parts = q[..., columns].astype(np.float64)
         norms = np.linalg.norm(parts, axis=-1)
@@ -165,11 +163,11 @@ class Caller:
                 )
             if any(np.may_share_memory(x, y) for y in arrays):
                 raise ArgumentValueError(
-                    f"out for {a.name} overlaps an input: give it memory of its own."
+                    f"out for {a.name} overlaps an input: give it its own memory."
                 )
             if any(np.may_share_memory(x, y) for y in given[:i]):
                 raise ArgumentValueError(
-                    f"out for {a.name} overlaps another: give it memory of its own."
+                    f"out for {a.name} overlaps another output: give it its own memory."
                 )
         return list(given)
 

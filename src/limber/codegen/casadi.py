@@ -35,7 +35,7 @@ def function(program: Program, name: str | None = None) -> Any:
         )
     if name is not None and (not isinstance(name, str) or not ca.Function.check_name(name)):
         raise ArgumentValueError(
-            f"name={name!r} must be a name that CasADi takes: letters, digits and single _."
+            f"name={name!r} must be a name that CasADi accepts: letters, digits and single underscores."
         )
     return ca.Function(
         name or program.name, symbols, outputs,

@@ -116,11 +116,15 @@ def compile(
         raise ArgumentValueError(f"lanes={shown(lanes)} must be a power of two from 1 to 64.")
     lanes = wide
     if lanes > 1 and target != "c":
-        raise ArgumentValueError(f'lanes={lanes} is for target="c"; {target!r} has none.')
+        raise ArgumentValueError(
+            f'lanes={lanes} is for target="c"; {target!r} does not support it.'
+        )
     if threads is not None:
         threads = whole("threads", threads, 1, optional=True)
         if target != "c":
-            raise ArgumentValueError(f'threads={threads} is for target="c"; {target!r} has none.')
+            raise ArgumentValueError(
+                f'threads={threads} is for target="c"; {target!r} does not support it.'
+            )
     if single and target == "casadi":
         raise ArgumentValueError(f"dtype={shown(dtype)}: CasADi computes in double precision.")
     if path is not None and target != "c-package":
@@ -128,7 +132,7 @@ def compile(
     if function == "rollout":
         if body is not None or node is not None or len(external) or len(driven) or len(ends):
             raise ArgumentValueError(
-                'function="rollout" is of the whole system: leave out body, node, external, driven and ends.'
+                'function="rollout" applies to the entire system: leave out body, node, external, driven and ends.'
             )
         return _rollout(system, target, wrt, parameters, rows, single)
     request = requested(system, function, body, node, wrt, external, parameters, driven, rows, ends)
@@ -186,8 +190,9 @@ def _warn_of_size(program: Program) -> None:
     size = sum(len(p.nodes) for p in (*program.callees, program))
     if size > LARGE:
         warn(
-            f"the code for {program.about} has {size:,} operations, and compiling it takes minutes. Ask for fewer derivatives at a "
-            "time, or use the function itself. A cut joint whose rows change, such as a compound of a slider and a hinge, "
+            f"the code for {program.about} has {size:,} operations, and compiling it takes minutes. Request fewer "
+            "derivatives at a time, or use the function itself. A cut joint whose rows change, such as a compound of a "
+            "slider and a hinge, "
             "takes 40 steps in each evaluation: cut the loop at another joint if you can.",
             ModelWarning,
         )
@@ -196,8 +201,8 @@ def _warn_of_size(program: Program) -> None:
 def _rollout(system, target, wrt, parameters, rows, single) -> Any:
     if target != "cuda" or wrt is not None:
         raise ArgumentValueError(
-            'function="rollout" is a whole simulation on the GPU: it has target="cuda" only, and no derivatives. '
-            'Use "step" elsewhere.'
+            'function="rollout" is an entire simulation on the GPU: it supports only target="cuda", without derivatives. '
+            'Use "step" for other targets.'
         )
     from limber.codegen.cuda import CudaRollout  # noqa: PLC0415
 
@@ -244,7 +249,7 @@ def operation_count(
 def programmed(
     system, function, body, node, wrt, external, parameters, driven=(), rows="independent", ends=()
 ) -> Program:
-    """The program that the arguments of `compile` ask for."""
+    """The program that the arguments of `compile` request."""
     return _program(
         requested(system, function, body, node, wrt, external, parameters, driven, rows, ends), wrt
     )
@@ -266,7 +271,7 @@ def requested(
     rows: str | ArrayLike = "independent",
     ends: Ends = (),
 ) -> Request:
-    """What the arguments of `compile` ask to trace, apart from derivatives."""
+    """What the arguments of `compile` request to be traced, apart from derivatives."""
     for value, what in ((external, "external"), (parameters, "parameters"), (driven, "driven")):
         if isinstance(value, str) or not isinstance(value, Sequence):
             raise ArgumentTypeError(f"{what} must be a list, got {shown(value)}.")
@@ -280,8 +285,8 @@ def requested(
     if function in OF_CLOSURES and isinstance(system, System) and system.closures:
         if is_all(rows) and wrt is not None:
             raise ArgumentValueError(
-                f'rows="all" has no derivatives, got wrt={shown(wrt)}: closure rows that depend on others where the closures '
-                'are met do not do so elsewhere. Use rows="independent".'
+                f'rows="all" has no derivatives, got wrt={shown(wrt)}: closure rows that depend on others where the '
+                'closures are satisfied are independent elsewhere. Use rows="independent".'
             )
         if not is_all(rows):
             found = independent(system, rows, request.driven)

@@ -30,8 +30,8 @@ def needed_cupy() -> Any:
         import cupy  # noqa: PLC0415
     except ImportError as error:
         raise MissingExtraError(
-            'target="cuda" runs on CuPy: pip install "limber-dynamics[gpu]", on a machine with an NVIDIA GPU. The '
-            "source of the kernel is in the attribute `source` without it."
+            'target="cuda" needs CuPy and a machine with an NVIDIA GPU: pip install "limber-dynamics[gpu]". Without '
+            "them, the attribute `source` still has the source of the kernel."
         ) from error
     return cupy
 
@@ -60,7 +60,7 @@ class Kernel:
         """programs : those that the text has."""
         if len(program.inputs) > 64:  # one bit each says whether all states share it
             raise ArgumentValueError(
-                f"{program.name} has {len(program.inputs)} inputs; a kernel has at most 64. Name fewer parameters."
+                f"{program.name} has {len(program.inputs)} inputs, but a kernel has at most 64. Name fewer parameters."
             )
         self.program = program
         self.source = text

@@ -89,7 +89,7 @@ def _lines(lines: list[str]) -> str:
 
 
 def _fetched(program: Program) -> list[str]:
-    """Lines that ask for all inputs of a thread, which come from the slowest memory."""
+    """Lines that prefetch all inputs of a thread, which come from the slowest memory."""
     lines = ["#ifdef __CUDA_ARCH__", "#pragma unroll 4"]
     for a in program.inputs:
         place = f"{a.name} + i * {a.name}_n + {a.name}_t"

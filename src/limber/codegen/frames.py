@@ -189,7 +189,7 @@ class _Placing:
     def _span(self, index: int) -> tuple[int, int]:
         """From the node that computes a value to the first that uses it in the last repetition that does."""
         own = self.where[index]
-        if not self.uses[index]:  # a result, stored for the sake of other repetitions
+        if not self.uses[index]:  # a result, stored for other repetitions
             return own, own
         last = self.turn[max(self.uses[index])][:2]
         if last == self.turn[own][:2]:

@@ -1,6 +1,6 @@
 """Linear control laws as lines of a CUDA kernel; `simulation.laws` has their equations.
 
-Arguments of the kernel, which all threads share but for the start:
+Arguments of the kernel, which all threads share except for the start:
 
     reference (samples, x)      start (x, states)       feed (samples, torques)
     gains (samples or 1, torques, x)                    memory: A (z, z), B (z, x) and C (torques, z), one after another
@@ -112,7 +112,7 @@ def evaluated(law: LawPlaces, held: str, real: str) -> list[str]:
 
 
 def _of_model(model: ModelPlaces) -> list[str]:
-    """The lines that turn what is asked for into torques."""
+    """The lines that turn the requested values into torques."""
     lines = [f"x_model[{i}] = x[{place}];" for i, place in enumerate(model.q)]
     for i, place in enumerate(model.v):
         speed = f"y[{place}]" if model.accelerates else "0"

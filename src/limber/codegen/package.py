@@ -46,7 +46,7 @@ def write(program: Program, path: str | PathLike | None, name: str | None, singl
             (folder / file).write_text(text, encoding="utf-8", newline="\n")
     except (OSError, ValueError) as error:
         raise ArgumentValueError(
-            f"path={str(path)!r} cannot be written to: {error}. Give a folder that can."
+            f"path={str(path)!r} cannot be written to: {error}. Give a writable folder."
         ) from error
     return folder
 

@@ -65,7 +65,7 @@ def _saved(run: tuple[int, int, int]) -> tuple[int, int]:
 
 
 def _signatures(nodes, where, outputs) -> np.ndarray:
-    """A number for each node; nodes of the same number do the same, as far as near arguments tell."""
+    """A number for each node; nodes with the same number do the same, as far as nearby arguments show."""
     known: dict[tuple, int] = {}
     signatures = np.empty(len(nodes), dtype=np.int64)
     for i, value in enumerate(nodes):

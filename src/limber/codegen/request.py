@@ -59,7 +59,7 @@ class Request:
 
 
 def check_options(request: Request, function: Function) -> None:
-    """Refuse options that the function does not take, and what the system does not have."""
+    """Reject options that the function does not take, and what the system does not have."""
     s = request.system
     if request.function in ONLY_CLOSED and not request.closures:
         raise ArgumentValueError(
@@ -68,13 +68,13 @@ def check_options(request: Request, function: Function) -> None:
     if function.of_node:
         if request.body is None:
             raise ArgumentValueError(
-                f'{request.function} is of a node: say which with body="...", node=...; the bodies are '
+                f'{request.function} applies to a node: specify it with body="...", node=...; the bodies are '
                 f"{', '.join(map(repr, list(s.bodies)[:12]))}."
             )
         s.node_number(request.body, request.node)
     elif request.body is not None or request.node is not None:
         raise ArgumentValueError(
-            f"{request.function} is of the whole system: leave out body and node."
+            f"{request.function} applies to the entire system: leave out body and node."
         )
     if request.function == "hybrid_dynamics":
         if not request.driven:
@@ -84,17 +84,17 @@ def check_options(request: Request, function: Function) -> None:
         driven_bodies(s, request.driven, "driven")
     elif request.driven:
         raise ArgumentValueError(
-            f"driven={shown(list(request.driven))} is for hybrid_dynamics; {request.function} takes none."
+            f"driven={shown(list(request.driven))} is for hybrid_dynamics; {request.function} does not accept it."
         )
     if (request.function in OPERATIONAL) != bool(request.ends):
         raise ArgumentValueError(
-            f'{request.function} is of ends: say which with ends=[("body", node), ...].'
+            f'{request.function} applies to ends: specify them with ends=[("body", node), ...].'
             if request.function in OPERATIONAL
-            else f"ends={shown(list(request.ends))} is for {', '.join(OPERATIONAL)}; {request.function} takes none."
+            else f"ends={shown(list(request.ends))} is for {', '.join(OPERATIONAL)}; {request.function} does not accept it."
         )
     if request.external and not function.forced:
         raise ArgumentValueError(
-            f"external={shown(request.external)}: {request.function} takes no external forces; "
+            f"external={shown(request.external)}: {request.function} does not accept external forces; "
             f"{', '.join(name for name, row in GENERATED.items() if row.forced)} do."
         )
     for end in request.external:

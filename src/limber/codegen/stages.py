@@ -61,7 +61,7 @@ class Stages:
 def stages(request: Request, wrt: str | Sequence[str], whole: Program) -> Stages | None:
     """The stages of a Jacobian; None if one program is better.
 
-    request : asks for the function itself.
+    request : the request for the function itself.
     whole : the Jacobian as one program.
     """
     if len(whole.nodes) <= LONG or whole.callees:
@@ -130,7 +130,7 @@ def _repeated(p: Program, groups: list[list[Column]]) -> bool:
 
 
 def _needed(p: Program, elements: Column, seen: set[int]) -> set[int]:
-    """The nodes that some elements of the results need beside those that were seen."""
+    """The nodes that some elements of the results need in addition to those that were seen."""
     pending = [x for o, i in elements if type(x := p.results[o][i]) is Value]
     new: set[int] = set()
     while pending:

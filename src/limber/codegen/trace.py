@@ -77,7 +77,7 @@ def _results(function: Function, at: Tracing) -> list[Scalar]:
 def _positive(model: Model, found: list[Scalar]) -> list[Scalar]:
     """What an articulated sweep has found; NaN where the mass matrix is not positive definite.
 
-    The sweep leaves 1/D of every freedom in `work`, and the root of a negative one is NaN.
+    The sweep leaves 1/D of every degree of freedom in `work`, and the root of a negative one is NaN.
     """
     topo, _, work = model.dynamics
     roots: Scalar = 0.0

@@ -15,7 +15,7 @@ from limber.comparison.plant import Catalogue, Plant
 from limber.control.rotations import conjugate, product, quaternion_of_vector
 
 SAMPLE, DELAY = 0.1, 0.05
-#: What is tried: bandwidths, rad/s, where the panels flap at 1.3 rad/s and above, and errors of the attitude that LQG minds, rad.
+#: What is tried: bandwidths, rad/s, where the panels flap at 1.3 rad/s and above, and attitude errors that set the weights of LQG, rad.
 BANDWIDTHS = (0.05, 0.07, 0.1, 0.14, 0.2, 0.28, 0.4)
 ROTATIONS = (1e-4, 3e-4, 1e-3, 3e-3)
 TURN = np.radians(10.0) * np.array([0.8, 0.0, 0.6])

@@ -2,7 +2,7 @@
 
 Each arm has two flexible links and six joints with rotors; there is no gravity. The crate moves by 0.15 m and rotates
 by 0.2 rad in 1 s while the arms build up a squeeze force of 40 N. The joints are measured, and the wrists have
-force-torque sensors; the controllers know the rigid twin of the arms.
+force-torque sensors; the controllers know the rigid model of the arms.
 """
 
 from __future__ import annotations

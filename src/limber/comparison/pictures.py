@@ -65,8 +65,8 @@ def figure(plant: Plant, outcomes: Sequence[Outcome]) -> Figure:
             axes[2 * (i // COLUMNS) + k, i % COLUMNS].set_axis_off()
     drawn.supxlabel("time, s", fontsize=8)
     drawn.suptitle(
-        f"{plant.title}: deflection of the {plant.watched}, and error of the end\n"
-        "(grey: error on the changed plant; dotted: the tolerance; upright: the end of the motion that is asked for)",
+        f"{plant.title}: deflection of the {plant.watched}, and error of the end\n(grey: error on the changed plant; "
+        "dotted: the tolerance; vertical line: the end of the commanded motion)",
         fontsize=8,
     )
     return drawn

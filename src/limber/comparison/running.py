@@ -19,7 +19,7 @@ from limber.simulation import simulate
 from limber.simulation.result import Result
 from limber.structures.threads import one_thread
 
-#: The distance of the output times, as a part of the duration.
+#: The distance of the output times, as a fraction of the duration.
 ROWS = 1500
 
 
@@ -106,7 +106,7 @@ def run(
     except LimberError as error:
         return Outcome(name, None, None, str(error))
     if result.t[-1] < end - 1e-9:
-        return Outcome(name, None, None, f"the run was ended at t = {result.t[-1]:.4g} s.")
+        return Outcome(name, None, None, f"the run ended at t = {result.t[-1]:.4g} s.")
     computing, other, failure = statistics.median(timed.times), None, ""
     found = figures(plant, result, None, computing, timed.sample_time)
     if changed(found) if callable(changed) else changed:

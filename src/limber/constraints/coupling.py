@@ -71,7 +71,8 @@ def _named(arms, obj) -> list[tuple[str, object]]:
             )
         if part in found:
             raise ArgumentValueError(
-                f"two systems are called {part!r}: give each of them a name of its own, as in couple({{'left': arm, ...}}, ...)."
+                f"two systems are called {part!r}: give each of them a different name, as in couple({{'left': arm, ...}}, "
+                "...)."
             )
         found.add(part)
     return named
@@ -93,10 +94,11 @@ def _refuse_different(parts: Mapping[str, System]) -> None:
     for part, system in parts.items():
         if not np.array_equal(system.gravity, first.gravity):
             raise ModelError(
-                f"couple: {lead} has gravity {first.gravity.tolist()} and {part} has {system.gravity.tolist()}. Systems that "
-                "act on each other share one gravity: build them with the same."
+                f"couple: {lead} has gravity {first.gravity.tolist()} and {part} has {system.gravity.tolist()}. Systems "
+                "that act on each other must have the same gravity: build them with equal values."
             )
         if system.fidelity != first.fidelity:
             raise ModelError(
-                f"couple: {lead} has fidelity {first.fidelity!r} and {part} has {system.fidelity!r}: build them with the same."
+                f"couple: {lead} has fidelity {first.fidelity!r} and {part} has {system.fidelity!r}: build them with the "
+                "same fidelity."
             )

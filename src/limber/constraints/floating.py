@@ -53,9 +53,9 @@ def _base(system: System, body: str) -> str:
     base = _root(system, body)
     if not isinstance(system.joints[base], Free):
         raise ArgumentValueError(
-            f"generalized_jacobian: the end on {body!r} is carried by {base!r}, which is on the world by a "
-            f"{type(system.joints[base]).__name__} joint: momentum is kept only where the base floats on a Free joint. For a "
-            "fixed base use lb.jacobian."
+            f"generalized_jacobian: the end on {body!r} is carried by {base!r}, which a "
+            f"{type(system.joints[base]).__name__} joint attaches to the world: momentum is conserved only if the base "
+            "floats on a Free joint. For a fixed base, use lb.jacobian."
         )
     return base
 
@@ -68,6 +68,6 @@ def _refuse_anchors(system: System, bases: list[str]) -> None:
         roots = [_root(system, end.body) for end in (closure.a, closure.b)]
         if roots[0] != roots[1] and set(roots) & set(bases):
             raise ArgumentValueError(
-                f"generalized_jacobian: the closure {name!r} ties {roots[1]!r} to {roots[0]!r}, and its force changes the "
-                "momentum of the manipulator. Only closures between bodies of one floating tree keep it."
+                f"generalized_jacobian: the closure {name!r} connects {roots[1]!r} to {roots[0]!r}, and its force changes "
+                "the momentum of the manipulator. Only closures between bodies of one floating tree conserve it."
             )

@@ -114,6 +114,6 @@ def _warn_of_loose(system: System, loose: dict[str, np.ndarray]) -> None:
     ]
     warn(
         f"the closures of {system.name!r} are redundant, so some of their forces are not unique: {', '.join(parts)}. "
-        "The ones of least norm are given; the others and all accelerations are unique.",
+        "Those of least norm are returned; all other forces and all accelerations are unique.",
         ModelWarning,
     )

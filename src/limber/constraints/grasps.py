@@ -60,8 +60,8 @@ class GraspMap:
                 left = np.abs(exerted @ found[columns] - wrench).max()
                 if left > 1e-6 * max(np.abs(wrench).max(), 1e-300):
                     raise ArgumentValueError(
-                        f"forces[{name!r}]: the closure cannot exert this wrench; {left:.3g} of it is left. Its joint is free in "
-                        "that direction."
+                        f"forces[{name!r}]: the closure cannot exert this wrench: {left:.3g} of it remains, because its "
+                        "joint is free in that direction."
                     )
         return found
 
@@ -98,7 +98,7 @@ class GraspMap:
         distance = float(np.linalg.norm(line))
         if i == j or distance < 1e-12:
             raise ArgumentValueError(
-                f"squeeze: {first!r} and {second!r} are at one point, so there is no line between them."
+                f"squeeze: {first!r} and {second!r} are at the same point, so there is no line between them."
             )
         wanted = np.zeros((len(names), 6))
         wanted[i, 3:], wanted[j, 3:] = line / distance, -line / distance
@@ -185,7 +185,7 @@ def object_bodies(system: System, obj: str) -> list[str]:
     found = [body for body in system.bodies if body.startswith(f"{obj}/")]
     if not found:
         raise ArgumentValueError(
-            f"obj={obj!r}: {system.name!r} has no object and no body of that name. Its bodies are {listed(system.bodies)}."
+            f"obj={obj!r}: {system.name!r} has no object or body of that name. Its bodies are {listed(system.bodies)}."
         )
     return found
 

@@ -78,9 +78,9 @@ def impulse(
         states = np.broadcast_to(np.asarray(q, dtype=float), (*left.shape[:-1], system.nq))
         row_space(system, states.reshape(-1, system.nq)[row])  # rejects masses that differ too much
         raise DynamicsError(
-            f"impulse: no speeds were found that meet the closures of {system.name!r}: "
+            f"impulse: no speeds were found that satisfy the closures of {system.name!r}: "
             f"{worst(system, left.reshape(-1, system.rows)[row], 'is off by {:.3g} (rad/s or m/s)')}. Their rows are redundant; "
-            "leave out what the joints between their ends do not allow anyway."
+            "leave out the constraints on motions that the joints between their ends do not allow anyway."
         )
     warn_where_missed(system, q)
     rest = np.zeros_like(change)

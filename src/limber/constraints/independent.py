@@ -24,7 +24,7 @@ from limber.kernels import layout as L
 CONFIGURATIONS = 3
 #: How far one is from the next, in rad and m: tried in turn until there are enough.
 MOVES = (0.4, 0.3, 0.2, 0.1, 0.4, 0.2, 0.1, 0.05)
-#: Modal coordinates differ by this part of it.
+#: Modal coordinates differ by this fraction of it.
 DEFORMATION = 0.01
 #: A twist within this of the span of the rows of a joint counts as one of them.
 WITHIN = 1e-9
@@ -80,8 +80,8 @@ def independent_rows(
     rank = max(ranks)
     if driven and any(row_space(system, place).rank > rank for place in places):
         raise DynamicsError(
-            f"more joints of {system.name!r} are driven than its closures leave free, {listed(driven)}: the forces that this "
-            "takes are not unique. Drive fewer joints."
+            f"more joints of {system.name!r} are driven than its closures leave free, {listed(driven)}: the forces needed "
+            "for this are not unique. Drive fewer joints."
         )
     if q is None:
         elsewhere = _rank_elsewhere(system, moving)

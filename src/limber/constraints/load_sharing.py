@@ -156,7 +156,8 @@ def _held(grasp: GraspMap, squeeze: Mapping | None) -> tuple[Array, Array]:
     if not all(pairs):
         if any(pairs):
             raise ArgumentTypeError(
-                "squeeze has pairs of closures and single ones: give either lines between two, or wrenches of all."
+                "squeeze contains both pairs of closures and single closures: give either forces along lines between two "
+                "closures, or the wrenches of all."
             )
         return _held_wrenches(grasp, squeeze)
     rows, values = [], []
@@ -171,8 +172,9 @@ def _held_wrenches(grasp: GraspMap, squeeze: Mapping) -> tuple[Array, Array]:
     net = grasp.matrix @ lam
     if np.abs(net).max() > 1e-6 * max(np.abs(grasp.matrix * lam).max(), 1e-300):
         raise ArgumentValueError(
-            f"squeeze: the wrenches do not cancel on the object, {np.array2string(net, precision=3)} is left at {grasp.point.tolist()}: "
-            f"squeeze forces move nothing. Give forces of {listed(grasp.columns)} that cancel, or a line between two of them."
+            f"squeeze: the wrenches do not cancel on the object, where {np.array2string(net, precision=3)} remains at "
+            f"{grasp.point.tolist()}: squeeze forces must not move it. Give forces of {listed(grasp.columns)} that "
+            "cancel, or a line between two of them."
         )
     C = grasp._at_contacts
     return grasp.squeeze.T @ C.T @ C, grasp.squeezes(lam)
@@ -183,6 +185,6 @@ def _refuse_unreached(left: Array, parts: Array, obj: str) -> None:
     for part, what in ((slice(0, 6), "the acceleration"), (slice(6, None), "the squeeze forces")):
         if left[part].max(initial=0.0) > LEFT * parts[part].max(initial=0.0):
             raise DynamicsError(
-                f"share_load: no torques of the actuated joints give {obj!r} {what} that is asked for: {left[part].max():.3g} is "
-                "left. Actuate more joints, hold the object by more closures, or ask for what they can do."
+                f"share_load: no torques of the actuated joints give {obj!r} {what} requested: {left[part].max():.3g} "
+                "remains. Actuate more joints, hold the object by more closures, or request less."
             )

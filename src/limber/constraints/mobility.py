@@ -49,11 +49,11 @@ class Freedoms:
     _repr_html_ = as_text
 
     def __str__(self):
-        count = "1 freedom" if self.number == 1 else f"{self.number} freedoms"
+        count = "1 degree of freedom" if self.number == 1 else f"{self.number} degrees of freedom"
         text = f"{count}; {self.rank} of {len(self.jacobian)} closure rows are independent."
         if self.redundant:
             parts = ", ".join(f"{rows} of {name!r}" for name, rows in self.redundant.items())
-            text += f" Rows that are superfluous if the others are kept: {parts}."
+            text += f" Redundant rows, which may be left out: {parts}."
         return text
 
 

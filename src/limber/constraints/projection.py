@@ -54,8 +54,9 @@ def project(
         rows = off.reshape(-1, system.rows)
         i = int(np.abs(rows).max(axis=1).argmax())
         raise DynamicsError(
-            f"project: the closures of {system.name!r} cannot be met near this q{of_batch(i, len(rows))}: after {STEPS} "
-            f"steps {worst(system, rows[i])}. lb.assemble(system, q) starts farther away."
+            f"project: the closures of {system.name!r} cannot be satisfied near this q{of_batch(i, len(rows))}: after "
+            f"{STEPS} "
+            f"steps {worst(system, rows[i])}. lb.assemble(system, q) can start farther away."
         )
     if v is None:
         return moved

@@ -26,7 +26,7 @@ from limber.errors import ArgumentValueError, DynamicsError
 from limber.joints import CompoundJoint, Fixed, Joint, Prismatic
 from limber.kernels import layout as L
 
-#: Closures whose ends are apart by more than this, in rad and m, or parts of the system's size if that is below 1 m, are not
+#: Closures whose ends are apart by more than this, in rad and m, or fractions of the system's size if that is below 1 m, are not
 #: attached unless in place.
 APART = 1e-6
 #: The closures that lock a joint are named LOCK + the name of the body.
@@ -88,7 +88,8 @@ class Attach(Change):
         closure = self._closure(system, known)
         if closure.name in system.closures:
             raise ArgumentValueError(
-                f"attach: the closure {closure.name!r} is active already. Release it first, or give the new one another name."
+                f"attach: the closure {closure.name!r} is already active. Release it first, or give the new one another "
+                "name."
             )
         if self.in_place:
             if isinstance(closure, Relation):
@@ -99,7 +100,8 @@ class Attach(Change):
         off = np.zeros(closed.rows) if self.in_place else evaluated(closed, "violations", (q,))
         if gap(closed, off) > APART:
             raise DynamicsError(
-                f"attach: the ends are not together: {worst(closed, off)}. Bring them together first, or attach them where they "
+                f"attach: the ends do not coincide: {worst(closed, off)}. Bring them together first, or attach them where "
+                "they "
                 "are with in_place=True."
             )
         jump = impulse(closed, q, v, self.restitution)
@@ -113,8 +115,8 @@ class Attach(Change):
             return given_closure(self.closure, system.attachments, {*known, *system.closures})
         if self.closure not in known:
             raise ArgumentValueError(
-                f"attach: there is no closure {self.closure!r}.{suggestion(self.closure, known)} Known are: "
-                f"{listed(known) or 'none'}. A new one is given with its ends and its joint."
+                f"attach: there is no closure {self.closure!r}.{suggestion(self.closure, known)} Known closures: "
+                f"{listed(known) or 'none'}. To attach a new one, give its ends and its joint."
             )
         return known[self.closure]
 
@@ -128,8 +130,8 @@ class Release(Change):
     def _changed(self, system: System, q: Array, v: Array, known: Mapping) -> Changed:
         if self.name not in system.closures:
             raise ArgumentValueError(
-                f"release: the closure {self.name!r} is not active.{suggestion(str(self.name), system.closures)} Active are: "
-                f"{listed(system.closures) or 'none'}."
+                f"release: the closure {self.name!r} is not active.{suggestion(str(self.name), system.closures)} Active "
+                f"closures: {listed(system.closures) or 'none'}."
             )
         return Changed(_without(system, [self.name]), q, v)
 
@@ -143,7 +145,7 @@ class Lock(Change):
     def _changed(self, system: System, q: Array, v: Array, known: Mapping) -> Changed:
         body = system.body_of(self.body, "lock: body")
         if locks_of(system, body):
-            raise ArgumentValueError(f"lock: the joint of {body!r} is locked already.")
+            raise ArgumentValueError(f"lock: the joint of {body!r} is already locked.")
         locks = locking_closures(system, q, body)
         if not locks:
             raise ArgumentValueError(

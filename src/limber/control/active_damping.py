@@ -101,7 +101,7 @@ class ActiveDamping(PD):
         what = "closures" if s.closures else not_plain(s)
         if what:
             raise ArgumentValueError(
-                f"ActiveDamping is for open systems with plain coordinates, and {s.name!r} has {what}."
+                f"ActiveDamping is for open systems with plain coordinates, but {s.name!r} has {what}."
             )
         if tuple(design.layout) != tuple(s.layout) or design.nv != s.nv:
             raise ArgumentValueError(
@@ -112,7 +112,8 @@ class ActiveDamping(PD):
             self.uses = tuple(dict.fromkeys((*self.uses, *self.observer.uses)))
         elif loop.sensors:
             raise ArgumentValueError(
-                "ActiveDamping needs the modes, which sensors do not give: add observer=lb.control.Kalman(...)."
+                "ActiveDamping needs the modal coordinates, which sensors do not measure: add "
+                "observer=lb.control.Kalman(...)."
             )
         about = s.neutral() if self.about is None else array("about", self.about, (s.nq,))
         self._still = deformed(design, about)
@@ -141,7 +142,7 @@ class ActiveDamping(PD):
         if len(found) < self.modes:
             raise ArgumentValueError(
                 f"modes={self.modes}: only {len(found)} vibrations that the torques reach have a damping ratio below {self.damping:g} under this "
-                "PD control. Ask for more damping, or for fewer modes."
+                "PD control. Request more damping or fewer modes."
             )
         self.frequencies, self.ratios = size[found], -values.real[found] / size[found]
         return found
@@ -170,7 +171,8 @@ class ActiveDamping(PD):
         nv, m = design.nv, len(plant.inputs)
         if self.modes > m:
             raise ArgumentValueError(
-                f"modes={self.modes}: positive position feedback damps at most as many vibrations as there are torques, {m}."
+                f"modes={self.modes}: positive position feedback can damp at most as many vibrations as there are "
+                f"torques, {m}."
             )
         M = mass_matrix(design, self._still)
         held = plant.A - plant.B @ gains
@@ -199,8 +201,8 @@ class ActiveDamping(PD):
             worst = moving[moving.real.argmax()]
             raise DynamicsError(
                 f"ActiveDamping: positive position feedback with damping={c:g} is unstable on {design.name!r}, {worst.real:.2g} /s at "
-                f"{abs(worst.imag):.3g} rad/s: its torques excite vibrations that it does not damp. Ask for less damping or other modes, give kd, "
-                "or take law='modal'."
+                f"{abs(worst.imag):.3g} rad/s: its torques excite vibrations that it does not damp. Request less damping "
+                "or other modes, give kd, or use law='modal'."
             )
         names = tuple(f"filter {i} {what}" for what in ("place", "rate") for i in range(r))
         filters = LinearModel(

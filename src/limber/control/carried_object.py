@@ -13,7 +13,7 @@ moves as desired. With an exact rigid model, pose errors therefore obey e'' + kd
 force even if the model is not exact (Siciliano & Khatib, Springer Handbook of Robotics, 2nd ed., chapter 39; hybrid of
 motion and internal force).
 
-Range     The torques are those of a rigid model.  If arms or object bend, it is their rigid twin, brought to the
+Range     The torques are those of a rigid model.  If arms or object bend, this is their rigid model, moved to the
           measured joints and object as well as its closures allow; kp and kd must then keep the loop well below the
           lowest frequency of the held object.  The squeeze force is that just before the torques change.  Without
           sensors in the loop, the force and the state are exact; with sensors they come from the joints of the arms
@@ -111,7 +111,7 @@ class CarriedObject(Controller):
         s: System = loop.system
         if loop.actuators:
             raise ArgumentValueError(
-                "CarriedObject commands the torques of the joints themselves: give it a loop without actuators."
+                "CarriedObject commands joint torques directly: use it in a loop without actuators."
             )
         self._system, self._model = s, s if self.system is None else self.system
         self._body = object_bodies(s, self.obj)[0]
@@ -124,7 +124,8 @@ class CarriedObject(Controller):
                     )
         if any(body.modes for body in self._model.bodies.values()):
             raise ArgumentValueError(
-                f"CarriedObject computes torques with a rigid model, and {self._model.name!r} has modes: give system=, its rigid twin, with "
+                f"CarriedObject computes torques with a rigid model, but {self._model.name!r} has modes: give system=, "
+                "its rigid counterpart, with "
                 "the same bodies and closures (Assembly.rigid() of each part)."
             )
         self._own = self._model.layout[self._body].v_joint
@@ -135,7 +136,7 @@ class CarriedObject(Controller):
         }
         if not same or set(s.closures) != set(self._model.closures):
             raise ArgumentValueError(
-                f"system: the rigid twin {self._model.name!r} must have the bodies, joints and closures of {s.name!r}."
+                f"system: the rigid model {self._model.name!r} must have the bodies, joints and closures of {s.name!r}."
             )
         self._prepare_sensors(loop)
 
@@ -147,7 +148,7 @@ class CarriedObject(Controller):
         if not loop.sensors:
             if self.forces:
                 raise ArgumentValueError(
-                    "forces: the loop has no sensors, and forces are known exactly: leave it out."
+                    "forces: the loop has no sensors, so the forces are known exactly. Leave it out."
                 )
             return
         for name in (name for pair in self.squeeze for name in pair):
@@ -187,7 +188,7 @@ class CarriedObject(Controller):
         a = acceleration + self.kd * (rate - velocity) + self.kp * self._error
         wanted = np.array([_force(force, t) for force in self.squeeze.values()])
         self._held = self._squeezed(q, v, measured)
-        if self._asked is not None:  # what is held now was asked for at the last sample
+        if self._asked is not None:  # the force that is held now was commanded at the last sample
             self._press = self._press + self.sample_time * self.ki * (self._asked - self._held)
         self._asked = wanted
         forces = dict(zip(self.squeeze, wanted + self._press))
@@ -291,7 +292,8 @@ def _six(name: str, given: ArrayLike) -> Array:
     x = finite_numbers(name, given, "() or (6,)")
     if x.shape not in ((), (6,)) or (x < 0.0).any():
         raise ArgumentValueError(
-            f"{name} must be one number or six, not negative: about the axes of the world, then along them; got {shown(given)}."
+            f"{name} must be one non-negative number or six: about the axes of the world, then along them; got "
+            f"{shown(given)}."
         )
     return np.broadcast_to(x, (6,)).astype(float)
 

@@ -75,7 +75,7 @@ class Channel:
 
 
 def checked(system: System, given: Any, argument: str, known: dict[str, str]) -> list[Channel]:
-    """Check the channels that a user asked for; `known` is INPUTS or OUTPUTS."""
+    """Check the channels that a user requested; `known` is INPUTS or OUTPUTS."""
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise ArgumentTypeError(
             f'{argument} must be a list, as in ["link1", ("force", "link1", "tip", "x")], got {shown(given)}.'
@@ -92,8 +92,8 @@ def checked(system: System, given: Any, argument: str, known: dict[str, str]) ->
         kind, *rest = item
         if kind not in known:
             raise ArgumentValueError(
-                f"{where}: {kind!r} is no kind of {argument[:-1]}.{suggestion(kind, known)} "
-                f"The kinds are: {', '.join(known)}."
+                f"{where}: {kind!r} is not a kind of {argument[:-1]}.{suggestion(kind, known)} The kinds are: "
+                f"{', '.join(known)}."
             )
         found.append(_READERS[known[kind]](system, where, kind, rest))
     names = [name for channel in found for name in channel.names]
@@ -159,7 +159,7 @@ def _strain(system: System, where: str, kind: str, rest: list) -> Channel:
         if place[0] not in gauges:
             raise ArgumentValueError(
                 f"{where}: {shown(place[0])} is not a gauge of body {body!r}; its gauges are: {listed(gauges) or 'none'}. "
-                'Of a beam or frame, give a station and a point of its section: ("strain", body, station, y, z).'
+                'For a beam or frame, give a station and a point of its section: ("strain", body, station, y, z).'
             )
         assert recovery is not None and recovery.strain is not None
         shape = recovery.strain[gauges.index(place[0])]
@@ -200,8 +200,8 @@ def _section(system: System, where: str, kind: str, rest: list) -> Channel:
 
 def _absent(where: str, body: str, components: list[str]) -> ArgumentValueError:
     return ArgumentValueError(
-        f"{where}: no mode of body {body!r} has {' or '.join(components)}, so this output would always be zero. Give the body "
-        "modes of that kind, or take joint_force."
+        f"{where}: no mode of body {body!r} has {' or '.join(components)}, so this output would always be zero. Give the "
+        "body modes of that kind, or use joint_force."
     )
 
 
@@ -241,7 +241,7 @@ def _channel(
     """All components of a kind, or the requested one; `alone` says that there is only one, which needs no label."""
     if len(component) > 1:
         raise ArgumentValueError(
-            f"{where} has {shown(component)} after what it is of: one component at most is expected."
+            f"{where} has {shown(component)} at the end, where at most one component is expected."
         )
     chosen: tuple[int, ...] = tuple(range(len(labels)))
     if component:

@@ -1,19 +1,19 @@
-r"""Closed systems under control: states from the readings of some joints, and torques from wanted accelerations.
+r"""Closed systems under control: states from the readings of some joints, and torques from desired accelerations.
 
 With the closure rows A vdot = -a0, the inertia M, the bias b and the torques u of the controlled joints, which are the
 rows E of the speeds,
 
     vdot = c + N z,    A c = -a0,    A N = 0,    N^T M N = 1,    N^T M c = 0,    z + N^T b = G^T u,    G = E N
 
-z has one entry for each degree of freedom. E vdot = a, the wanted accelerations, gives z in three cases:
+z has one entry for each degree of freedom. E vdot = a, the desired accelerations, gives z in three cases:
 
-    rank G = controlled joints = freedoms    z is unique, and so are the torques
-    fewer controlled joints than freedoms    the freedoms Z with G Z = 0 have no torque: Z^T z = -Z^T N^T b
+    rank G = controlled joints = DOFs        z is unique, and so are the torques
+    fewer controlled joints than DOFs        the directions Z with G Z = 0 have no torque: Z^T z = -Z^T N^T b
     rank G < controlled joints               redundant drives: z gives the accelerations nearest to a that the closures
                                              allow, each weighed by the inertia that is felt at its joint, 1 / (G G^T)_ii;
                                              the torques are those with the least sum of weights * u^2
 
-Joints that the closures lock have rows of G that are zero but for rounding: they count as zero, and so do their torques.
+Joints that the closures lock have rows of G that are zero except for rounding: they count as zero, and so do their torques.
 """
 
 from __future__ import annotations
@@ -95,8 +95,9 @@ def closed_speeds(
         followers = row_space(system, q, unread)
         if followers.basis.shape[1]:
             raise DynamicsError(
-                f"the joints that are measured do not determine the motion of {listed(owners(system, unread))} of {system.name!r} in this "
-                "configuration. Measure more joints, with an Encoder and a Tachometer, or give an observer=..."
+                f"in this configuration of {system.name!r}, the measured joints do not determine the motion of "
+                f"{listed(owners(system, unread))}. Measure more joints, with an Encoder and a Tachometer, or give an "
+                "observer=..."
             )
         v[unread] = -followers.change(space.A @ v[moving])
     v[moving] -= space.change(space.A @ v[moving])
@@ -158,7 +159,7 @@ def accelerating_torques(
     weights: Array,
     space: RowSpace,
 ) -> Array:
-    """The torques at `places`, in v, with which these speeds have the wanted rates; the head of this file has the rules.
+    """The torques at `places`, in v, with which these speeds have the desired rates; the head of this file has the rules.
 
     moving : the speeds of the model: all of them, or only those of the joints.
     weights : of the squares of the torques, positive.
@@ -198,8 +199,9 @@ def holding_torques(system: System, q: Array, places: np.ndarray, argument: str)
         moved = space.basis @ left
         worst = system.describe_v(int(np.abs(moved).argmax()))
         raise ArgumentValueError(
-            f"{argument} is no equilibrium of {system.name!r} that the torques of {listed(owners(system, places))} could hold: "
-            f"{worst} would accelerate by {np.abs(moved).max():.3g}. lb.equilibrium(system, q, locked=[...]), with these bodies locked, "
+            f"{argument} is not an equilibrium of {system.name!r} that the torques of {listed(owners(system, places))} "
+            f"could hold: {worst} would accelerate by {np.abs(moved).max():.3g}. lb.equilibrium(system, q, locked=[...]), "
+            "with these bodies locked, "
             "finds one."
         )
     return torque

@@ -58,7 +58,7 @@ def independent_speeds(system: System, q: Array) -> np.ndarray:
     space = row_space(system, _rows_at(system, q))
     if space.basis.shape[1] == 0:
         raise ArgumentValueError(
-            f"the closures of {system.name!r} leave nothing that could move: lb.freedoms says more."
+            f"the closures of {system.name!r} leave nothing that could move: lb.freedoms gives details."
         )
     unit = np.sqrt(np.diag(evaluated(system, "mass_matrix", (q,))))
     _, _, order = scipy.linalg.qr(space.A / unit, mode="economic", pivoting=True)
@@ -82,8 +82,9 @@ def closed_motions(
     space = row_space(system, where)
     if system.nv - space.rank != len(independent):
         raise ArgumentValueError(
-            f"the closures of {system.name!r} leave {system.nv - space.rank} freedoms{which}, and {len(independent)} at the first "
-            "state: one of them is singular. Linearize the states between singular ones by themselves."
+            f"the closures of {system.name!r} leave {system.nv - space.rank} degrees of freedom{which}, but "
+            f"{len(independent)} at the first state: one of the two states is singular. Linearize the states between "
+            "singular ones separately."
         )
     others = np.setdiff1d(np.arange(system.nv), independent)
     inverse = np.linalg.pinv(space.A[:, others], rcond=1e-10)
@@ -93,8 +94,8 @@ def closed_motions(
     unit = np.sqrt(np.diag(evaluated(system, "mass_matrix", (q,))))
     if np.abs(unit[:, None] * T / unit[independent]).max() > LARGEST:
         raise ArgumentValueError(
-            f"the independent coordinates of the first state do not determine the motion of {system.name!r}{which}: it passes "
-            "a position where they are stuck. Linearize such states by themselves."
+            f"the independent coordinates of the first state do not determine the motion of {system.name!r}{which}: the "
+            "motion passes a position where they are stuck. Linearize such states separately."
         )
     S = np.zeros_like(T)
     if v.any():

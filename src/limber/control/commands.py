@@ -41,8 +41,7 @@ def _fitted(loop: Loop, what: str, command: Any) -> Array:
     joints = joint_speeds(loop.system)
     if values.shape != (len(joints),):
         raise ArgumentValueError(
-            f"{what} must be {nv} numbers, or {len(joints)} of the joints alone; got "
-            f"{shown(command)}."
+            f"{what} must be {nv} numbers, or {len(joints)} for the joints alone; got {shown(command)}."
         )
     full = np.zeros(nv)
     full[joints] = values

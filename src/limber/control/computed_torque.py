@@ -130,8 +130,8 @@ class ComputedTorque(JointController):
         }
         if not same or (self._needs_modes and design.nv != s.nv):
             raise ArgumentValueError(
-                f"system: the model {design.name!r} must have the bodies and joints of {s.name!r}, and the modes too if it is "
-                "used as a flexible one."
+                f"system: the model {design.name!r} must have the bodies and joints of {s.name!r}, and also the modes if "
+                "it is used as a flexible model."
             )
         if set(s.closures) != set(design.closures):
             raise ArgumentValueError(
@@ -209,7 +209,7 @@ class ComputedTorque(JointController):
         made = copy.copy(self)  # this one may be prepared for another loop
         Loop(system, made)
         if len(made._free):
-            return f"{name} with joints that have no torque"
+            return f"{name} with joints without torques"
         places, reference = made._prepared, made._reference
         rest, n = np.zeros(len(places)), len(places)
         limit = made._limit if made._limited else np.full(n, np.inf)

@@ -62,7 +62,7 @@ def mean_test(values: ArrayLike, components: int, level: float = 0.95, independe
     """
     x = array("values", values, ("N",))
     if not len(x):
-        raise ArgumentValueError("values is empty: there is nothing to take the mean of.")
+        raise ArgumentValueError("values is empty: there is nothing to average.")
     level = _probability(level)
     count = len(x) if independent is None else whole("independent", independent, 1)
     freedoms = count * whole("components", components, 1)

@@ -155,8 +155,8 @@ def observed_feedback(
     with_feedback = getattr(observer, "with_feedback", None)
     if with_feedback is None:
         raise ArgumentTypeError(
-            f"{type(controller).__name__} has no linear model with the observer {type(observer).__name__}, which is part of the "
-            f"loop: it would have to be a lb.control.{known}."
+            f"{type(controller).__name__} has no linear model with the observer {type(observer).__name__}, which is part "
+            f"of the loop: the observer would have to be an lb.control.{known}."
         )
     return with_feedback
 
@@ -184,5 +184,7 @@ def check_controller(controller: Any) -> float:
                 f"has no method {method!r}."
             )
     if getattr(controller, "sample_time", None) is None:
-        raise ArgumentTypeError(f"controller: {name} has no sample_time; give it one, in seconds.")
+        raise ArgumentTypeError(
+            f"controller: {name} has no attribute sample_time: give it one, in seconds."
+        )
     return number("controller.sample_time", controller.sample_time, above=0.0)

@@ -95,7 +95,9 @@ def _read(path: Path) -> DataSheet:
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise FileError(f"{path}: is not YAML: {error}", str(path)) from None
     if not isinstance(data, dict):
-        raise FileError(f"{path}: a data sheet is a mapping with {', '.join(NEEDED)}.", str(path))
+        raise FileError(
+            f"{path}: a data sheet must be a mapping with {', '.join(NEEDED)}.", str(path)
+        )
     known = (*NEEDED, "read", "published")
     for key in data:
         if key not in known:

@@ -54,8 +54,8 @@ class FedCoordinates:
         moved = self.unit[:, None] * model.T[:nv, : n // 2]
         if np.linalg.cond(moved[self.v] / np.linalg.norm(moved, axis=0)) > LARGEST:
             raise ArgumentValueError(
-                f"LQR: about passes a position of {model.name!r} in which the coordinates that gains act on do not determine its motion. "
-                "Give a motion that ends before, or other bodies=[...]."
+                f"LQR: the motion `about` passes a position of {model.name!r} in which the coordinates that the gains act "
+                "on do not determine its motion. Give a motion that ends before this position, or other bodies=[...]."
             )
         rows = np.append(self.v, nv + self.v)
         found[:, rows] = np.linalg.solve(model.T[rows].T, K[:, :n].T).T
@@ -114,8 +114,8 @@ def _too_few(system: System, seen: np.ndarray, loop: Any) -> str:
     """Why the coordinates on which gains could act do not determine the motion."""
     if not loop.sensors:
         return (
-            f"LQR: only joints with quaternions, or of several axes that turn each other, move some motions of {system.name!r}: lqr_gain has "
-            "gains of its linear model."
+            f"LQR: some motions of {system.name!r} involve only joints with quaternions, or with several axes that turn "
+            "each other. lqr_gain computes gains for its linear model."
         )
     joints = [
         body
@@ -123,8 +123,8 @@ def _too_few(system: System, seen: np.ndarray, loop: Any) -> str:
         if not set(range(where.v_joint.start, where.v_joint.stop)).issubset(seen.tolist())
     ]
     if any(body.modes for body in system.bodies.values()):
-        return "LQR needs the whole state, modes included, which sensors do not give: add observer=lb.control.Kalman(...)."
+        return "LQR needs the full state including modes, which sensors do not measure: add observer=lb.control.Kalman(...)."
     return (
-        f"LQR needs the positions and speeds of joints that determine the state of {system.name!r}, and the sensors do not read both of "
-        f"{listed(joints)}. Add an Encoder and a Tachometer, or observer=lb.control.Kalman(...)."
+        f"LQR needs the positions and speeds of joints that determine the state of {system.name!r}, but the sensors do "
+        f"not read both for {listed(joints)}. Add an Encoder and a Tachometer, or observer=lb.control.Kalman(...)."
     )

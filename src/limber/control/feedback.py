@@ -129,7 +129,7 @@ def feedback_of(
     """
     if not isinstance(plant, LinearModel):
         raise ArgumentTypeError(
-            f"plant must be a LinearModel, as lb.linearize gives, got {shown(plant)}."
+            f"plant must be a LinearModel, as lb.linearize returns, got {shown(plant)}."
         )
     plant.single("a loop")
     K = _controller(controller, plant)
@@ -141,22 +141,23 @@ def feedback_of(
     for name, model in (("controller", K), ("plant", plant)):
         if model.dt and abs(model.dt - sample_time) > 1e-9 * sample_time:
             raise ArgumentValueError(
-                f"the {name} is sampled every {model.dt:g} s, and sample_time is {sample_time:g} s: they must agree."
+                f"the {name} is sampled every {model.dt:g} s, but sample_time is {sample_time:g} s: they must agree."
             )
     if delay and not sample_time:
         raise ArgumentValueError(
-            f"delay={delay:g} needs a sample_time: a continuous loop with a delay has endlessly many poles. Its delay "
-            "margin says how much delay it bears."
+            f"delay={delay:g} needs a sample_time: a continuous loop with a delay has infinitely many poles. Its delay "
+            "margin says how much delay it tolerates."
         )
     if delay and plant.dt:
         raise ArgumentValueError(
-            "the plant is sampled already, so a delay cannot be added: give the continuous one."
+            "the plant is already sampled, so a delay cannot be added: give the continuous plant."
         )
     late = len(plant.inputs) * delay / sample_time if delay else 0.0
     if late > MOST_LATE:
         raise ArgumentValueError(
-            f"delay={delay:g} s with a sample every {sample_time:g} s has {late:.3g} commands on their way at once, each of them a state "
-            f"of the loop, and {MOST_LATE} are the most: give a longer sample_time or a shorter delay."
+            f"delay={delay:g} s with a sample every {sample_time:g} s has {late:.3g} commands in transit at the same "
+            f"time, each of them a state of the loop; the maximum is {MOST_LATE}: give a longer sample_time or a shorter "
+            "delay."
         )
     return _made(plant, K, sample_time, delay)
 
@@ -189,7 +190,7 @@ def _controller(controller: Any, plant: LinearModel) -> LinearModel:
     if hasattr(controller, "input_labels") and hasattr(controller, "dt"):
         raise ArgumentTypeError(
             f"controller is a {type(controller).__name__} of python-control: give lb.control.from_control(control.ss(...)) of it. "
-            "Its sign is included, u = K(s) y, so negative feedback has negative gains."
+            "Its sign is included, u = K(s) y, so negative feedback means negative gains."
         )
     if not isinstance(controller, LinearModel):
         gains = array(
@@ -210,8 +211,9 @@ def _controller(controller: Any, plant: LinearModel) -> LinearModel:
     controller.single("a loop")
     if len(controller.inputs) != p or len(controller.outputs) != m:
         raise ArgumentValueError(
-            f"the controller takes {len(controller.inputs)} measurements and gives {len(controller.outputs)} commands; the plant "
-            f"has {p} outputs and {m} inputs. plant.select(inputs=[...], outputs=[...]) has some of them."
+            f"the controller takes {len(controller.inputs)} measurements and gives {len(controller.outputs)} commands, "
+            f"but the plant has {p} outputs and {m} inputs. Choose some of them with plant.select(inputs=[...], "
+            "outputs=[...])."
         )
     return controller
 

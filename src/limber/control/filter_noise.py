@@ -1,4 +1,4 @@
-"""The noise of sensors as filters count with it."""
+"""The noise of sensors as filters take it into account."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def reading_deviation(sensor: Sensor, width: int, given: Mapping[str, float]) ->
     """The standard deviation of a reading's error."""
     if sensor.delay:
         raise ArgumentValueError(
-            f"Kalman: readings of sensor {sensor.name!r} come {sensor.delay:g} s late, and the filter takes them as new. Set its "
-            "delay to 0, or add the delay to that of the loop."
+            f"Kalman: readings of sensor {sensor.name!r} arrive {sensor.delay:g} s late, but the filter would treat them "
+            "as current. Set its delay to 0, or add the delay to that of the loop."
         )
     if sensor.name in given:
         found = numbers(f"noise[{sensor.name!r}]", given[sensor.name], "() or (width,)")
@@ -26,7 +26,7 @@ def reading_deviation(sensor: Sensor, width: int, given: Mapping[str, float]) ->
         )
     if not (np.asarray(found) > 0.0).all():
         raise ArgumentValueError(
-            f"Kalman: sensor {sensor.name!r} has no noise, and a filter needs to know how far to trust it: give "
+            f"Kalman: sensor {sensor.name!r} has no noise, but the filter needs to know how far to trust it: give "
             f"noise={{{sensor.name!r}: ...}}, a standard deviation."
         )
     return spread(f"noise of sensor {sensor.name!r}", np.asarray(found), width)

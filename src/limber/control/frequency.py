@@ -6,7 +6,7 @@ A is balanced and brought to complex Schur form Z U Z^H once. Each frequency the
 triangle s I - U, which runs over all frequencies at once: n^2 (m + p) / 2 operations per frequency. The result is exact
 at each frequency, even if A cannot be diagonalized, as with rigid-body modes.
 
-Balancing gives rows and columns equal sizes. Where the column of a coordinate is zero but for rounding, because nothing
+Balancing gives rows and columns equal sizes. Where the column of a coordinate is zero except for rounding, because nothing
 depends on it, its row becomes so small that the Schur form loses it. A correction by the equations shows that, and such
 models take a solution of their own at each frequency.
 """
@@ -99,7 +99,7 @@ def response(model: LinearModel, omega: ArrayLike) -> np.ndarray:
     given = numbers("omega", omega, "() or (k,)")
     if given.ndim > 1 or not np.isfinite(given).all():
         raise ArgumentValueError(
-            f"omega must be finite frequencies in rad/s, one or a list of them, got shape {given.shape}."
+            f"omega must be one finite frequency in rad/s or a list of them, got shape {given.shape}."
         )
     with one_thread(), np.errstate(divide="ignore", invalid="ignore"):
         found = Responder(model).along(np.atleast_1d(given))

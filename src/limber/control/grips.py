@@ -42,7 +42,8 @@ class MeasuredObject:
         s: System = loop.system
         if start is None:
             raise ArgumentValueError(
-                "CarriedObject: with sensors, it has to be told where the object is at the start: give q=, the configuration there."
+                "CarriedObject: in a loop with sensors, the initial position of the object must be given: pass q=, the "
+                "initial configuration."
             )
         given = numbers("q", start, f"({s.nq},)")
         if given.shape != (s.nq,):
@@ -69,8 +70,9 @@ class MeasuredObject:
                 if not set(range(place.start, place.stop)) <= read:
                     body = next(b for b, x in s.layout.items() if place in (x.q_joint, x.v_joint))
                     raise ArgumentValueError(
-                        f"CarriedObject: no sensor reads the {what} of the joint of {body!r}. With sensors, all joints of the arms are "
-                        f"measured: add an {kind}, or give it a loop without sensors, which knows the state exactly."
+                        f"CarriedObject: no sensor reads the {what} of the joint of {body!r}. In a loop with sensors, all "
+                        f"joints of the arms must be measured: add an {kind}, or use a loop without sensors, where the "
+                        "state is known exactly."
                     )
 
     def reset(self) -> None:
@@ -126,8 +128,8 @@ class GripForces:
                 or np.abs(others).max(initial=0.0) > 1e-9
             ):
                 raise ArgumentValueError(
-                    f"forces[{closure!r}]: sensor {name!r} must sit inboard of the hand of this closure, and of no other; it watches "
-                    f"the joint of {sensors[name].body!r}."
+                    f"forces[{closure!r}]: sensor {name!r} must be inboard of the hand of this closure and of no other; "
+                    f"it measures at the joint of {sensors[name].body!r}."
                 )
             self._grips[closure] = name, joint, rows
 

@@ -158,7 +158,8 @@ class Guard(Controller):
         if self.limit is not None:
             if self.limit.shape not in ((), (1,), command.shape):
                 raise ArgumentValueError(
-                    f"limit of the guard must be one number, or {len(command)} of them, as many as a command has; got {shown(self.limit)}."
+                    f"limit of the guard must be one number or {len(command)}, as many as a command has; got "
+                    f"{shown(self.limit)}."
                 )
             cut = np.minimum(np.maximum(command, -self.limit), self.limit)
             if (cut != command).any():
@@ -175,7 +176,8 @@ class Guard(Controller):
         name = f"{type(self.controller).__name__}.{method}"
         if given is None:
             raise ArgumentTypeError(
-                f"{name} returned None at t = {t:.6g} s: it must return the command, real numbers; nan where there is none."
+                f"{name} returned None at t = {t:.6g} s: it must return the command as real numbers, with nan where there "
+                "is none."
             )
         return numbers(f"what {name} returned at t = {t:.6g} s", given, "(channels,)")
 
@@ -226,7 +228,7 @@ class Guard(Controller):
         since = "since its start" if not self._running else f"since t = {self._sound_at:.6g} s"
         name = type(self.controller).__name__
         return self._stop(
-            t, measured, f"{name} has had no sound readings or no finite command {since}"
+            t, measured, f"{name} has had no valid readings or no finite command {since}"
         )
 
     def _stop(self, t: float, measured: Measured, why: str) -> Array | None:

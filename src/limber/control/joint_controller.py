@@ -114,7 +114,7 @@ class JointController(Controller):
     def _prepared(self) -> JointPlaces:
         if self._places is None:
             raise ArgumentTypeError(
-                f"{type(self).__name__} is in no loop yet: give it to lb.control.Loop or to lb.simulate."
+                f"{type(self).__name__} is not in a loop yet: pass it to lb.control.Loop or lb.simulate."
             )
         return self._places
 

@@ -100,7 +100,7 @@ def joint_places(
         if with_rates and not all(joint.has_coordinate):
             raise ArgumentValueError(
                 f"{owner}: the joint of body {name!r} has several axes that turn each other, so that its speeds are not the rates of its "
-                "coordinates. A CompoundJoint of Revolute joints has coordinates of which they are."
+                "coordinates. Use a CompoundJoint of Revolute joints, whose speeds are these rates."
             )
         if not joint.dofs:
             raise ArgumentValueError(
@@ -128,7 +128,7 @@ def by_label(system: System, given: Mapping[Any, Any], owner: str) -> dict[Any, 
             label = labels.get(system.layout[name].v_joint.start, name)
         if label in found:
             raise ArgumentValueError(
-                f"{owner} has the joint of {label!r} twice, by the name of the body and by its own: keep one."
+                f"{owner} has the joint of {label!r} twice, once by the name of the body and once by its own: keep one."
             )
         found[label] = value
     return found

@@ -53,7 +53,7 @@ from limber.dynamics.inverse import inverse_dynamics
 from limber.errors import ArgumentTypeError, ArgumentValueError, DynamicsError, ModelWarning, warn
 from limber.simulation.table import joint_speeds
 
-#: Sensors whose readings depend on q and v alone.
+#: Sensors whose readings depend only on q and v.
 READ = (Encoder, Tachometer, Gyro, StrainGauge)
 #: Modes count as in equilibrium if they are off by no more than this fraction of the largest, or by this much.
 BALANCED, SMALL = 1e-3, 1e-9
@@ -132,14 +132,15 @@ class Kalman:
         ]
         if not self._sensors:
             raise ArgumentValueError(
-                "Kalman: it takes readings of Encoder, Tachometer, Gyro and StrainGauge, and the loop has none of these."
+                "Kalman: the filter uses readings of Encoder, Tachometer, Gyro and StrainGauge, but the loop has none of "
+                "these."
             )
         self.uses = tuple(sensor.name for sensor, _, _ in self._sensors)
         for name in self.noise:
             if name not in self.uses:
                 raise ArgumentValueError(
-                    f"Kalman: noise has {shown(name)}, which is not a sensor that the filter takes.{suggestion(str(name), self.uses)} "
-                    f"These are: {listed(self.uses)}."
+                    f"Kalman: noise has {shown(name)}, which is not a sensor that the filter "
+                    f"uses.{suggestion(str(name), self.uses)} These are: {listed(self.uses)}."
                 )
         n = 2 * s.nv
         self._W = spread("disturbance", self.disturbance, s.nv) ** 2
@@ -203,9 +204,10 @@ class Kalman:
         if off:
             with_torques = "that have torques " if s.closures else ""
             warn(
-                f"Kalman: the linear filter is about a configuration in which the modes of {', '.join(map(repr, off))} are not in "
-                f"balance, so that its estimate will be off. Give q=lb.equilibrium(system, q, locked=[...]) with all joints {with_torques}locked, "
-                "to the controller as about=... if it has one, or extended=True.",
+                f"Kalman: the linear filter uses a configuration in which the modes of {', '.join(map(repr, off))} are "
+                "not in balance, so its estimate will be biased. Give q=lb.equilibrium(system, q, locked=[...]) with all "
+                f"joints {with_torques}locked, pass this configuration to the controller as about=... if it has that "
+                "argument, or use extended=True.",
                 ModelWarning,
             )
 
@@ -257,8 +259,9 @@ class Kalman:
         s = self._system
         if s.closures and len(self._unread):
             raise ArgumentValueError(
-                f"Kalman: no Encoder reads the positions of {listed(owners(s, self._unread))} in the closed system {s.name!r}, so that it is not "
-                "known where to look for them. Give q=(nq,), a configuration near the initial one."
+                f"Kalman: no Encoder reads the positions of {listed(owners(s, self._unread))} in the closed system "
+                f"{s.name!r}, so it is not known where to search for them. Give q=(nq,), a configuration near the initial "
+                "one."
             )
         return at_rest(s, q, self._driven)
 
@@ -345,7 +348,7 @@ class Kalman:
             if abs(T * sensor.rate - round(T * sensor.rate)) > WHOLE or T * sensor.rate < 0.5:
                 raise ArgumentValueError(
                     f"Kalman: sensor {sensor.name!r} is not read at every sample of the controller ({sensor.rate:g} Hz and "
-                    f"{1.0 / T:g} Hz), so that the filter has no fixed gains and no margins."
+                    f"{1.0 / T:g} Hz), so the filter has no fixed gains and no margins."
                 )
         Phi, Gamma, Q, *_ = self._linear_model()
         n, H = len(Phi), self._readings()
@@ -354,8 +357,8 @@ class Kalman:
             P = discrete_riccati(Phi.T, H.T, Q, R)
         except np.linalg.LinAlgError:
             raise DynamicsError(
-                "Kalman: the gains of the filter do not settle: some motions neither decay nor are seen by the sensors, or no "
-                "disturbance acts on them."
+                "Kalman: the gains of the filter do not converge: some motions neither decay nor show in the sensors, or "
+                "no disturbance acts on them."
             ) from None
         G = np.linalg.solve(H @ P @ H.T + R, H @ P).T
         # The estimate x = F (Phi x + Gamma u) + G y, where u is the mean of the commands that acted between the samples: the one that
@@ -381,8 +384,8 @@ class Kalman:
         """H of all sensors."""
         if getattr(self, "_point", None) is None:
             raise ArgumentTypeError(
-                "Kalman: it is not known yet about which configuration the filter works. Put its controller in a lb.control.Loop; "
-                "all but LQR need a run as well, or Kalman(..., q=...)."
+                "Kalman: the configuration about which the filter is linearized is not known yet. Put its controller in "
+                "an lb.control.Loop; controllers other than LQR also need a run, or Kalman(..., q=...)."
             )
         return np.vstack([H for H, _ in self._linear_model()[-1]])
 

@@ -139,7 +139,7 @@ class LinearModel:
         """Return this model, or raise an error if it has several states; `what` names the operation for the message."""
         if self.batch:
             raise ArgumentValueError(
-                f"{what} is of one model, and this one has the leading dimensions {self.batch}: take one of them, as in "
+                f"{what} is for one model, but this one has the leading dimensions {self.batch}: select one model, as in "
                 "model[0]."
             )
         return self

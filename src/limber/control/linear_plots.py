@@ -71,7 +71,7 @@ def bode(
     pairs = [(i, j) for i in range(len(model.outputs)) for j in range(len(model.inputs))]
     if len(pairs) > DRAWN:
         raise ArgumentValueError(
-            f"{len(pairs)} pairs of inputs and outputs are too many to draw, {DRAWN} at most: choose with "
+            f"{len(pairs)} pairs of inputs and outputs are too many to draw (at most {DRAWN}): choose some with "
             "model.select(inputs=[...], outputs=[...])."
         )
     w, width = _frequencies(model, omega), number("width", width, above=0.0)
@@ -260,7 +260,8 @@ def root_locus(
     if controller is None:
         if len(model.inputs) != 1 or len(model.outputs) != 1:
             raise ArgumentValueError(
-                "root_locus without a controller is of one input and one output: give gains, or model.select(...)."
+                "root_locus without a controller needs a model with one input and one output: give gains, or use "
+                "model.select(...)."
             )
         controller = [[1.0]]
     loop = feedback_of(model, controller, sample_time, delay)
@@ -272,7 +273,7 @@ def root_locus(
         gains = finite_numbers("factors", factors, "(k,)")
         if gains.ndim != 1 or len(gains) < 2 or gains[0] < 0.0 or (np.diff(gains) <= 0.0).any():
             raise ArgumentValueError(
-                "factors must be two or more increasing numbers, from 0 or more."
+                "factors must be two or more increasing numbers that are not negative."
             )
     paths = followed(loop, loop.poles(gains[0]), gains)
     with _figure(width, 2.8, title, path) as figure:
@@ -336,7 +337,7 @@ def _frequencies(model: LinearModel, omega: ArrayLike | None) -> Array:
 
 
 def _shows(values: np.ndarray) -> np.ndarray:
-    """Which of the responses (frequencies, outputs, inputs) are more than rounding beside the others."""
+    """Which of the responses (frequencies, outputs, inputs) are more than rounding compared with the others."""
     size = np.abs(values)
     largest = size.max(axis=(1, 2), keepdims=True, initial=0.0)
     return (size > ROUNDING * largest).any(axis=0)

@@ -29,7 +29,7 @@ from limber.simulation.result import Result
 #: Kinds of outputs that depend on the forces of closures.
 OF_CLOSURES = ("closure_force", "joint_force")
 #: What to do about joints that stick.
-FRICTIONLESS = "Linearize lb.control.without_friction(system) for joints that move."
+FRICTIONLESS = "To describe joints that move, linearize lb.control.without_friction(system)."
 
 
 def linearize(
@@ -99,7 +99,7 @@ def linearized(
     if isinstance(system, Result):
         if any(x is not None for x in (q, v, tau, external, motion)):
             raise ArgumentTypeError(
-                "linearize takes the states and forces of a Result from it: leave out q, v, tau, external and motion."
+                "linearize takes the states and forces from the Result: leave out q, v, tau, external and motion."
             )
         times, q, v, tau, external, motion, s = _of_result(system, t)
     elif t is not None:
@@ -162,8 +162,8 @@ def _one_system(result: Result) -> System:
             f"{change.kind} {change.name!r} at t = {change.t:.6g} s" for change in result.changes
         ]
         raise ArgumentValueError(
-            "linearize: all states must have the same closures, and those of this result change "
-            f"({', '.join(changes[stages[0] : stages[-1]])}). Choose times between two changes with t, or some rows: "
+            "linearize: all states must have the same closures, but those of this result change "
+            f"({', '.join(changes[stages[0] : stages[-1]])}). Choose times between two changes with t, or select rows: "
             "linearize(result[:10])."
         )
     return result.systems[stages[0]] if stages else result.system
@@ -199,7 +199,7 @@ def _inputs(system: System, inputs: Any, driven: tuple[int, ...]) -> list[Channe
             )
         if channel.kind == "torque" and moves:
             raise ArgumentValueError(
-                f"inputs: the joint of {channel.of!r} has prescribed motion, so its torque is no input but an output. Its "
+                f"inputs: the joint of {channel.of!r} has prescribed motion, so its torque is an output and not an input. Its "
                 f'input is ("motion", {channel.of!r}).'
             )
     return found

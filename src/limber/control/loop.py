@@ -74,13 +74,13 @@ class Loop:
         self.actuators = _listed("actuators", actuators, Actuator)
         self.delay = number("delay", delay, minimum=0.0)
         self.seed = checked_seed("seed", seed)
-        #: What the sensors read on this system, in order.
+        #: What the sensors read in this system, in order.
         self.readers = tuple(sensor.reader(system) for sensor in self.sensors)
         #: The names of the numbers of a command, and the largest of each, where there are actuators.
         drives = [actuator.drive(system) for actuator in self.actuators]
         self.channels = tuple(label for drive in drives for label in drive.labels)
         self.limits = np.array([limit for drive in drives for limit in drive.limits])
-        #: For each channel the place in v of the joint speed on which its torque acts; None where it is no torque of a joint.
+        #: For each channel the place in v of the joint speed on which its torque acts; None where it is not the torque of a joint.
         self.driven = tuple(place for drive in drives for place in drive.driven)
         for actuator in self.actuators:
             actuator.check_system(system)
@@ -88,7 +88,7 @@ class Loop:
         self.initial = None if initial is None else checked_initial(self, initial)
         self._last: LoopSession | None = None
         self._prepare()
-        LoopSession(self, 0.0, system)  # what does not fit together is refused now
+        LoopSession(self, 0.0, system)  # inconsistent parts are rejected now
 
     def session(self, system: System, t0: float) -> LoopSession:
         """The loop during one run; called by `simulate`."""
@@ -169,7 +169,8 @@ class Loop:
         same = system.nq == self.system.nq and tuple(system.layout) == tuple(self.system.layout)
         if not same:
             raise ArgumentValueError(
-                f"torque: this loop was made for {self.system.name!r}, and {system.name!r} has other bodies. Make a Loop for it."
+                f"torque: this loop was made for {self.system.name!r}, but {system.name!r} has other bodies. Make a Loop "
+                "for it."
             )
 
     def __repr__(self) -> str:
@@ -188,7 +189,7 @@ class Resumed:
         self._loop._refuse_other(system)
         if not self._loop.runs(self._session):
             raise ArgumentValueError(
-                "torque: this loop or its controller has been in another run since; resume it right after the run."
+                "torque: this loop or its controller has been used in another run since; resume it directly after the run."
             )
         self._session.resume(t0)
         return self._session
@@ -218,7 +219,7 @@ def _listed(name: str, given: Any, kind: Any) -> tuple[Any, ...]:
             )
         if item.name in names:
             raise ArgumentValueError(
-                f"two {name} have the name {item.name!r}: give each its own, name=..."
+                f"two {name} have the name {item.name!r}: give each its own with name=..."
             )
         if kind is Sensor and item.name in RESERVED:
             raise ArgumentValueError(

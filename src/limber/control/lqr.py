@@ -63,7 +63,7 @@ def lqr_gain(model: LinearModel, Q: ArrayLike, R: ArrayLike, sample_time: float 
     """
     if not isinstance(model, LinearModel):
         raise ArgumentTypeError(
-            f"model must be a LinearModel, as lb.linearize gives, got {shown(model)}."
+            f"model must be a LinearModel, as lb.linearize returns, got {shown(model)}."
         )
     model.single("lqr_gain")
     n, m = model.order, len(model.inputs)
@@ -143,7 +143,7 @@ class LQR(Controller):
         self.about = about
         if isinstance(points, bool) or not isinstance(points, int) or points < 2:
             raise ArgumentTypeError(
-                f"points must be a whole number from 2 on, got {shown(points)}."
+                f"points must be a whole number of at least 2, got {shown(points)}."
             )
         self.points = points
         self._places: JointPlaces | None = None
@@ -157,7 +157,8 @@ class LQR(Controller):
         what = "" if s.closures else not_plain(s)
         if what:
             raise ArgumentValueError(
-                f"LQR is for systems with plain coordinates, and {s.name!r} has {what}: lqr_gain has gains of its linear model."
+                f"LQR is for systems with plain coordinates, but {s.name!r} has {what}. lqr_gain computes gains for its "
+                "linear model."
             )
         places = self._places = joint_places(s, self.bodies, "LQR")
         if loop.actuators:  # before R is compared with the number of joints
@@ -217,7 +218,7 @@ class LQR(Controller):
             r = self.about
             if r.system.nv != s.nv or tuple(r.system.layout) != tuple(s.layout):
                 raise ArgumentValueError(
-                    f"about: the motion is one of {r.system.name!r}, which differs from {s.name!r}."
+                    f"about: the motion belongs to {r.system.name!r}, which differs from {s.name!r}."
                 )
             first, last = float(r.t[0]), float(r.t[-1])
             self.times = np.linspace(first, last, self.points)
@@ -322,7 +323,7 @@ class LQR(Controller):
     def _prepared(self) -> JointPlaces:
         if self._places is None:
             raise ArgumentTypeError(
-                "LQR is in no loop yet: give it to lb.control.Loop or to lb.simulate."
+                "LQR is not in a loop yet: pass it to lb.control.Loop or lb.simulate."
             )
         return self._places
 
@@ -374,7 +375,8 @@ def _warn_of_imbalance(
     if np.sqrt(-off @ tau[free]) > BALANCED * np.sqrt(tau @ np.linalg.solve(M, tau)):
         worst = int(np.abs(off).argmax())
         warn(
-            f"LQR: {argument} is no equilibrium of {system.name!r} that the torques of {listed(places.labels)} could hold: "
+            f"LQR: {argument} is not an equilibrium of {system.name!r} that the torques of {listed(places.labels)} could "
+            "hold: "
             f"{system.describe_v(int(free[worst]))} would accelerate by {abs(off[worst]):.3g}. lb.equilibrium(system, q, locked=[...]), with "
             "these bodies locked, finds one.",
             ModelWarning,

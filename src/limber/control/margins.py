@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 #: Sample times that are examined are this many times shorter and longer than the one given, on a grid of this many.
 SHORTER, LONGER, TRIED = 1e-4, 1e3, 70
-#: Where the loop is stable without sampling, sample times are halved further, down to this part.
+#: Where the loop is stable without sampling, sample times are halved further, down to this fraction.
 FURTHER = 1e-12
 #: Sample times so short that more commands than this are pending at once are not tried.
 ON_THEIR_WAY = 20.0
@@ -117,8 +117,8 @@ class Margins:
             low, high = disk_gains(self.disk)
             if len(self.loops) > 1:
                 lines.append(
-                    f"All loops at once bear gains from {low:.3g} to {high:.3g}, or phases of "
-                    f"{np.degrees(2.0 * np.arctan(0.5 * self.disk)):.3g} deg at least (disk margin {self.disk:.3g})."
+                    f"All loops together tolerate gain factors from {low:.3g} to {high:.3g}, or phase shifts of at least "
+                    f"{np.degrees(2.0 * np.arctan(0.5 * self.disk)):.3g} deg (disk margin {self.disk:.3g})."
                 )
         return "\n".join(lines)
 
@@ -141,14 +141,12 @@ class Margins:
             worst = self.poles[np.argmax(np.abs(self.poles))]
             size = abs(worst)
             if abs(size - 1.0) < 1e-9:
-                return f"A pole stays at |z| = 1, at {_hertz(worst, self.sample_time)}: it is not controlled, or not damped."
+                return f"A pole is at |z| = 1, at {_hertz(worst, self.sample_time)}: it is not controlled, or not damped."
             return f"A motion at {_hertz(worst, self.sample_time)} grows by the factor {size:.4g} with each sample."
         worst = self.poles[np.argmax(self.poles.real)]
         hertz = abs(worst.imag) / (2.0 * np.pi)
         if abs(worst.real) < 1e-9 * max(1.0, abs(worst)):
-            return (
-                f"A pole stays on the axis, at {hertz:.4g} Hz: it is not controlled, or not damped."
-            )
+            return f"A pole is on the imaginary axis, at {hertz:.4g} Hz: it is not controlled, or not damped."
         return f"A motion at {hertz:.4g} Hz grows with the rate {worst.real:.4g} per s."
 
     def _sampling(self) -> list[str]:
@@ -157,13 +155,14 @@ class Margins:
         if self.longest == 0.0:
             delay = " with this delay" if self.delay else ""
             return [
-                f"No sample time from there down to {_shortest(self.loop):.3g} s makes it stable{delay}: the controller has to change."
+                f"No shorter sample time down to {_shortest(self.loop):.3g} s makes it stable{delay}: the controller must "
+                "be changed."
             ]
         if np.isinf(self.longest):
             return []
         rate = f"{1e3 * self.longest:.4g} ms ({1.0 / self.longest:.4g} Hz)"
         if self.stable:
-            return [f"With these gains it stays stable up to a sample time of {rate}."]
+            return [f"With these gains it remains stable up to a sample time of {rate}."]
         return [f"The same controller is stable if sampled faster: every {rate} or less."]
 
 

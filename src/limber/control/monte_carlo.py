@@ -75,13 +75,13 @@ def monte_carlo(
     A case that fails, for instance because its motion diverges, becomes a row that says why, and the others continue.
     """
     if not isinstance(loop, Loop):
-        raise ArgumentTypeError(f"loop must be a lb.control.Loop, got {shown(loop)}.")
+        raise ArgumentTypeError(f"loop must be an lb.control.Loop, got {shown(loop)}.")
     end = number("t_end", t_end)
     for name in TAKEN:
         if name in options:
             raise ArgumentTypeError(
-                f"{name}= is not an argument of monte_carlo: the torque is that of the loop, and motions are not kept. Repeat "
-                "a case with MonteCarlo.result(case)."
+                f"{name}= is not an argument of monte_carlo: the loop provides the torque, and motions are not stored. "
+                "Repeat a case with MonteCarlo.result(case)."
             )
     if not isinstance(measures, Mapping) or not measures:
         raise ArgumentTypeError(
@@ -119,7 +119,7 @@ def monte_carlo(
 
 def _whole(name: str, given: Any) -> int:
     if isinstance(given, bool) or not isinstance(given, int | np.integer) or given < 1:
-        raise ArgumentTypeError(f"{name} must be a whole number from 1 on, got {shown(given)}.")
+        raise ArgumentTypeError(f"{name} must be a whole number of at least 1, got {shown(given)}.")
     return int(given)
 
 
@@ -232,7 +232,7 @@ class _Collected:
         if self.told:
             first = min(self.told)
             warn(
-                f"{len(self.told)} of {count} cases gave a warning, case {first} first: {self.told[first]}",
+                f"{len(self.told)} of {count} cases gave a warning, the first of them case {first}: {self.told[first]}",
                 type(self.told[first]),
             )
 
@@ -287,8 +287,8 @@ def _in_processes(job: _Job, cases: range, workers: int) -> Iterator[_Row]:
             yield future.result()
     except BrokenProcessPool:
         warn(
-            "a process that ran cases ended by itself, for want of memory perhaps; the cases that were not done yet are "
-            '"not run". Give fewer processes=.'
+            "a process that ran cases ended unexpectedly, perhaps for lack of memory; the cases that were not finished have "
+            'the status "not run". Use fewer processes=.'
         )
     finally:
         pool.shutdown(cancel_futures=True)

@@ -69,7 +69,7 @@ class MonteCarlo:
         if values is None or values.ndim != 1:
             known = ", ".join(repr(name) for name, x in self.measures.items() if x.ndim == 1)
             raise ArgumentValueError(
-                f"measure={shown(measure)} must be one of those with one number for each case: {known or 'there is none'}."
+                f"measure={shown(measure)} must be a measure with one number for each case: {known or 'there is none'}."
             )
         if self.failures:
             return next(iter(self.failures))

@@ -113,8 +113,9 @@ class PID(JointController):
         ]
         if loop.sensors and unseen:
             raise ArgumentValueError(
-                f"{type(self).__name__}: gravity=True in the closed system {self._system.name!r} needs the positions of all joints, and no "
-                f"sensor reads those of {', '.join(map(repr, unseen))}. Add an Encoder, or leave out gravity and take ki=..."
+                f"{type(self).__name__}: gravity=True in the closed system {self._system.name!r} needs the positions of "
+                f"all joints, but no sensor reads those of {', '.join(map(repr, unseen))}. Add an Encoder, or leave out "
+                "gravity and use ki=..."
             )
 
     def start(self, t: float, measured: Measured) -> None:
@@ -273,5 +274,5 @@ class PD(PID):
 
     def __init__(self, kp: ArrayLike, kd: ArrayLike = 0.0, *, sample_time: float, **options: Any):
         if "ki" in options:
-            raise ArgumentTypeError("PD has no ki; take lb.control.PID.")
+            raise ArgumentTypeError("PD has no ki; use lb.control.PID.")
         super().__init__(kp, 0.0, kd, sample_time=sample_time, **options)

@@ -96,7 +96,8 @@ def transmission_zeros(model: LinearModel) -> np.ndarray:
     p = model.C.shape[0]
     if m != p:
         raise ArgumentValueError(
-            f"zeros need as many outputs as inputs, got {p} and {m}: model.select(inputs=[...], outputs=[...]) has some of them."
+            f"zeros need as many outputs as inputs, got {p} and {m}: choose some with model.select(inputs=[...], "
+            "outputs=[...])."
         )
     A, (d, _) = scipy.linalg.matrix_balance(model.A, permute=False, separate=True)
     B, C = model.B / d[:, None], model.C * d

@@ -39,11 +39,12 @@ def from_control(system: Any) -> LinearModel:
 
     if not all(hasattr(system, name) for name in ("A", "B", "C", "D", "dt", "input_labels")):
         raise ArgumentTypeError(
-            f"system must be a control.StateSpace of python-control, got {shown(system)}. control.ss converts its transfer functions."
+            f"system must be a control.StateSpace of python-control, got {shown(system)}. control.ss converts transfer "
+            "functions."
         )
     if system.dt is True:
         raise ArgumentValueError(
-            f"{system.name!r} is sampled, but its sample time is not known: give it one, as dt of control.ss."
+            f"{system.name!r} is sampled, but its sample time is not known: give it as dt of control.ss."
         )
     dt = 0.0 if system.dt is None else float(system.dt)
     return LinearModel.of(

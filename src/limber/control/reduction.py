@@ -69,7 +69,7 @@ def modal(model: LinearModel, keep: Any, *, static: bool = True) -> LinearModel:
     """
     if model.dt:
         raise ArgumentValueError(
-            f"modal is of continuous models, and {model.name!r} is sampled: reduce it before."
+            f"modal is for continuous models, but {model.name!r} is sampled: reduce the model before sampling it."
         )
     modes = _modes(model)
     chosen = _chosen(keep, len(modes))
@@ -83,7 +83,8 @@ def modal(model: LinearModel, keep: Any, *, static: bool = True) -> LinearModel:
     kept, left = split(model, first)
     if len(kept.A) != len(wanted):
         raise ArgumentValueError(
-            f"keep={shown(keep)} divides poles of {model.name!r} that are equal to rounding: keep all of them or none."
+            f"keep={shown(keep)} separates poles of {model.name!r} that are equal to within rounding: keep all of them or "
+            "none."
         )
     D = model.D
     if flag("static", static) and len(left.A):
@@ -108,7 +109,7 @@ def balanced(model: LinearModel, order: int) -> LinearModel:
     order = whole("order", order, 1)
     if model.dt:
         raise ArgumentValueError(
-            f"balanced is of continuous models, and {model.name!r} is sampled: reduce it before."
+            f"balanced is for continuous models, but {model.name!r} is sampled: reduce the model before sampling it."
         )
     largest = float(np.abs(model.poles).max(initial=0.0))
 
@@ -207,12 +208,12 @@ def _chosen(keep: Any, count: int) -> list[int]:
         return list(range(number))
     if isinstance(keep, str) or not isinstance(keep, Iterable):
         raise ArgumentTypeError(
-            f"keep must be how many modes, or a list of their numbers, got {shown(keep)}."
+            f"keep must be the number of modes or a list of mode numbers, got {shown(keep)}."
         )
     found = [integer(i) for i in keep]
     if not found or any(i is None or not 0 <= i < count for i in found):
         raise ArgumentValueError(
-            f"keep={shown(keep)} must be numbers of modes from 0 to {count - 1}, one at least."
+            f"keep={shown(keep)} must be one or more mode numbers from 0 to {count - 1}."
         )
     return sorted({i for i in found if i is not None})
 

@@ -33,7 +33,7 @@ def reference_of(given: Any, places: JointPlaces) -> Reference | None:
         size = int(np.prod(given.shape, dtype=int))
         if size != n:
             raise ArgumentValueError(
-                f"reference: the trajectory moves {size} joints, and the controller has {n}: {', '.join(places.labels)}."
+                f"reference: the trajectory moves {size} joints, but the controller has {n}: {', '.join(places.labels)}."
             )
         return _Followed(given, n)
     if callable(given):

@@ -46,13 +46,13 @@ def sampled(model: LinearModel, sample_time: float, delay: ArrayLike = 0.0) -> L
     T = number("sample_time", sample_time, above=0.0)
     if model.dt:
         raise ArgumentValueError(
-            f"{model.name!r} is sampled already, every {model.dt:g} s: only a continuous model can be."
+            f"{model.name!r} is already sampled, every {model.dt:g} s: only a continuous model can be sampled."
         )
     n, m = model.B.shape
     given = finite_numbers("delay", delay, f"() or ({m},)")
     if given.shape not in ((), (m,)) or given.min(initial=0.0) < 0.0:
         raise ArgumentValueError(
-            f"delay must be one number from 0 on, in s, or one for each of {m} inputs, got {shown(delay)}."
+            f"delay must be one number of at least 0, in s, or one for each of {m} inputs, got {shown(delay)}."
         )
     samples = np.broadcast_to(given, (m,)) / T
     whole = np.floor(samples + WHOLE).astype(int)

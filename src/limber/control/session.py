@@ -103,7 +103,7 @@ class LoopSession:
         for i in speeds:
             if speeds.count(i) > 1:
                 raise ArgumentValueError(
-                    f"actuators: two of them drive v[{i}], {s.describe_v(i)}; a joint takes one servo."
+                    f"actuators: two of them drive v[{i}], {s.describe_v(i)}; a joint can have one servo only."
                 )
         self.stateful = any(drive.stateful for drive in self._drives)
         self.plan = np.zeros(PLAN_HEAD + LAW * len(speeds))
@@ -135,7 +135,7 @@ class LoopSession:
         self._logs["command"] = self._command_log
         self._recorded: dict[str, Log] = {}  # those of the controller's outputs
 
-    # --- what `simulate` asks ---------------------------------------------------------------------------
+    # --- what `simulate` calls ---------------------------------------------------------------------------
 
     def bind(self, plant: Plant) -> None:
         """Connect to the run."""
@@ -147,8 +147,8 @@ class LoopSession:
         first = self.plan[P_START] + self._run_start - self._origin
         if not first - self._same <= now <= self._next() + self._same:
             raise ArgumentValueError(
-                f"t0={t0:g} is not where the last run ended: its last sample was at t = {self._origin + first:.6g} s and the "
-                f"next one is at {self._origin + self._next():.6g} s. Give t0=result.t[-1]."
+                f"t0={t0:g} is not where the previous run ended: its last sample was at t = {self._origin + first:.6g} s, "
+                f"and the next one is at {self._origin + self._next():.6g} s. Give t0=result.t[-1]."
             )
         self._run_start = t0
         self._first = True
@@ -162,7 +162,8 @@ class LoopSession:
         """Do everything that is due at this instant, and return the torques from now on."""
         if not self._loop.runs(self):
             raise ArgumentValueError(
-                "torque: this loop or its controller is in two runs at once, and the controller is one object with one state. Give each run its own, "
+                "torque: this loop or its controller is used in two runs at the same time, but the controller is one "
+                "object with one state. Give each run its own, "
                 "such as copy.deepcopy(loop)."
             )
         now = self._since_start(t)
@@ -244,7 +245,7 @@ class LoopSession:
         """A log for a new output of the controller."""
         if name in self._readings or name == "command":
             raise ArgumentValueError(
-                f"outputs() of {self._named} has {name!r}, which is the name of a sensor or of the command: rename it."
+                f"outputs() of {self._named} has {name!r}, which is also the name of a sensor or of the command: rename it."
             )
         own = self._controller.controller
         sources = own, getattr(own, "observer", None)

@@ -59,10 +59,12 @@ class Shaper:
         times = array("times", self.times, ("n",))
         amplitudes = array("amplitudes", self.amplitudes, (len(times),))
         if not len(times) or times[0] != 0.0 or (np.diff(times) <= 0.0).any():
-            raise ArgumentValueError(f"times must increase from 0, got {shown(self.times)}.")
+            raise ArgumentValueError(
+                f"times must start at 0 and increase, got {shown(self.times)}."
+            )
         if abs(amplitudes.sum() - 1.0) > 1e-9:
             raise ArgumentValueError(
-                f"amplitudes must have the sum 1, so that the command arrives where it should; got {shown(self.amplitudes)}."
+                f"amplitudes must add up to 1, so that the command ends where it should; got {shown(self.amplitudes)}."
             )
         object.__setattr__(self, "times", times)
         object.__setattr__(self, "amplitudes", amplitudes)
@@ -126,8 +128,8 @@ def ei(omega: float, damping: float = 0.0, tolerance: float = 0.05) -> Shaper:
     a = 0.25 * V * (1.0 + K) ** 2 / room if room > 0.0 else math.inf
     if a >= 1.0:
         raise ArgumentValueError(
-            f"tolerance={V:g}: a mode with the damping ratio {damping:g} loses more than that in one period. Take a smaller "
-            "tolerance, or zv."
+            f"tolerance={V:g}: a mode with the damping ratio {damping:g} loses more than that in one period. Use a "
+            "smaller tolerance, or zv."
         )
     amplitudes = np.array([1.0 + a, 2.0 * (1.0 - a) * K, (1.0 + a) * K * K])
     return Shaper(half * np.arange(3.0), amplitudes / amplitudes.sum())
@@ -163,7 +165,8 @@ def scheduled(
     rows = rows[:, None] if rows.ndim == 1 else rows
     if len(at) < 2 or rows.ndim != 2 or len(rows) != len(at) or (np.diff(at) <= 0.0).any():
         raise ArgumentValueError(
-            f"times must be two or more that increase, and omega have a row for each; got shapes {at.shape} and {rows.shape}."
+            f"times must be two or more increasing numbers, and omega must have a row for each; got shapes {at.shape} and "
+            f"{rows.shape}."
         )
     if rows.min() <= 0.0:
         raise ArgumentValueError(f"omega must be greater than 0, got {shown(omega)}.")
@@ -209,8 +212,8 @@ def frequencies_along(
         position = np.ravel(reference(float(t))[0])
         if position.shape != q[places.q].shape:
             raise ArgumentValueError(
-                f"reference gives {position.size} coordinates, and the joints of {listed(names)} have {q[places.q].size}. Give "
-                "bodies=[...], those whose joints the reference moves."
+                f"reference gives {position.size} coordinates, but the joints of {listed(names)} have {q[places.q].size}. "
+                "Give bodies=[...], the bodies whose joints the reference moves."
             )
         q[places.q] = position
         omega = modes(system, q, locked=names if locked is None else locked).omega
@@ -287,8 +290,8 @@ class _Varying:
         self._arrives = self._sent + spline(self._sent)
         if (np.diff(self._arrives) <= 0.0).any():
             raise ArgumentValueError(
-                "omega rises so fast along the motion that later commands would overtake earlier ones: slow the motion down, or "
-                "use the shaper of one frequency."
+                "omega rises so fast along the motion that later commands would overtake earlier ones: slow the motion "
+                "down, or use a shaper for a single frequency."
             )
 
     def at(self, s: float) -> float:

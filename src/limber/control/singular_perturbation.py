@@ -68,7 +68,7 @@ class SingularPerturbation(ComputedTorque):
     ):
         if "model" in options:
             raise ArgumentValueError(
-                "SingularPerturbation has no model=...: its slow part is the rigid one."
+                "SingularPerturbation has no model=...: its slow part always uses the rigid model."
             )
         super().__init__(kp, kd, sample_time=sample_time, model="rigid", **options)
         self.damping = number("damping", damping, minimum=0.0)
@@ -81,8 +81,8 @@ class SingularPerturbation(ComputedTorque):
         """Find the joints and the modes."""
         if loop.system.closures:
             raise ArgumentValueError(
-                f"SingularPerturbation is for open systems, and {loop.system.name!r} has closures: {', '.join(loop.system.closures)}. "
-                "Take ComputedTorque."
+                f"SingularPerturbation is for open systems, but {loop.system.name!r} has closures: "
+                f"{', '.join(loop.system.closures)}. Use ComputedTorque."
             )
         super().prepare(loop)
         s = self._design
@@ -97,7 +97,7 @@ class SingularPerturbation(ComputedTorque):
         )
         if not len(self._modes):
             raise ArgumentValueError(
-                f"SingularPerturbation is for flexible systems, and {s.name!r} has no modes: take ComputedTorque."
+                f"SingularPerturbation is for flexible systems, but {s.name!r} has no modes: use ComputedTorque."
             )
         flexible = [body for body in s.bodies.values() if body.modes]
         self._K = scipy.linalg.block_diag(*(body.stiffness for body in flexible))
@@ -113,8 +113,9 @@ class SingularPerturbation(ComputedTorque):
         slow = float(max(np.sqrt(self._kp.max()), 0.5 * self._kd.max()))
         if lowest < APART * slow:
             warn(
-                f"SingularPerturbation: the lowest fast frequency is {lowest:.3g} rad/s and the joints are to follow at {slow:.3g} /s: the "
-                f"motion has no two time scales unless they are {APART:g} times apart. Lower kp and kd, or take LQR.",
+                f"SingularPerturbation: the lowest fast frequency is {lowest:.3g} rad/s and the joints follow at "
+                f"{slow:.3g} /s: there are two separate time scales only if these differ by a factor of {APART:g}. Lower "
+                "kp and kd, or use LQR.",
                 ModelWarning,
             )
 

@@ -96,7 +96,7 @@ class Spillover:
             "damping",
             "Hz closed",
             "damping",
-            "gain to border",
+            "gain to limit",
             "phase",
             "",
         ]
@@ -119,7 +119,8 @@ class Spillover:
         ]
         if self.others.size:
             lines.append(
-                "UNSTABLE besides these modes: the controller itself, or commands that are under way. The gains are too large for "
+                "UNSTABLE apart from these modes: the controller itself, or commands in transit. The gains are too large "
+                "for "
                 "the sample time and the delay."
             )
         return "\n".join(lines)
@@ -158,7 +159,7 @@ def spillover(
     design = feedback_of(reduced, controller, sample_time, delay)
     if full.dt:
         raise ArgumentValueError(
-            f"spillover is of continuous plants, and {full.name!r} is sampled: give sample_time instead."
+            f"spillover is for continuous plants, but {full.name!r} is sampled: give the continuous plant and sample_time."
         )
     if full.inputs != reduced.inputs or full.outputs != reduced.outputs:
         raise ArgumentValueError(

@@ -75,7 +75,7 @@ def step_info(
     band = number("within", within, above=0.0)
     if begin == end:
         raise ArgumentValueError(
-            f"target and start are both {end:g}: there is no step. Give target= or start=."
+            f"target and start are both {end:g}, so there is no step. Give target= or start=."
         )
     part = (values - begin) / (end - begin)
     since = times - times[0]

@@ -91,7 +91,8 @@ class Tuned:
         ]
         if self.unmoved:
             lines.append(
-                f"{len(self.unmoved)} freedoms are not moved by the joints here and are left out: {listed(self.unmoved)}."
+                f"{len(self.unmoved)} degrees of freedom are not moved by the joints in this configuration and are left "
+                f"out: {listed(self.unmoved)}."
             )
         if self.note:
             lines.append(self.note)
@@ -139,9 +140,10 @@ def tune(
             return replace(found, note=_why_low(system, first, w))
         w *= 0.5
     raise DynamicsError(
-        f"tune: no bandwidth from {2.0 * w:.3g} rad/s on gives {method} control of {system.name!r} a stable loop with disk margins of "
-        f"{ENOUGH:g} at a sample time of {T:g} s and a delay of {delay:g} s. Give bodies damping, joints the armature of their "
-        "motors, a shorter sample time, or a bandwidth=... to see the margins."
+        f"tune: no bandwidth down to {2.0 * w:.3g} rad/s gives a stable loop with disk margins of {ENOUGH:g} for {method} "
+        f"control of {system.name!r} at a sample time of {T:g} s and a delay of {delay:g} s. Add damping to the bodies, "
+        "give the joints the armature of their motors, use a shorter sample time, or give bandwidth=... to see the "
+        "margins."
     )
 
 
@@ -151,8 +153,9 @@ def _why_low(s: System, first: float, chosen: float) -> str:
     if chosen > first / LOW or not light or s.nv == sum(j.dofs for j in s.joints.values()):
         return ""
     return (
-        f"no rotor inertia: add an armature. The joints of {listed(light)} have none, so that the light roots of flexible bodies "
-        f"move with little torque, and the bandwidth had to come down to {chosen / first:.2g} of the one first tried."
+        f"no rotor inertia: add an armature. The joints of {listed(light)} have none, so little torque is enough to move "
+        f"the light roots of the flexible bodies, and the bandwidth had to be reduced to {chosen / first:.2g} of the "
+        "first one tried."
     )
 
 
@@ -169,7 +172,8 @@ class _Design:
                 " LQR, ComputedTorque and lqr_gain support closed systems." if s.closures else ""
             )
             raise ArgumentValueError(
-                f"tune is for open systems whose joints all have plain coordinates, and {s.name!r} has {what}.{instead}{mimics(s)}"
+                f"tune is for open systems whose joints all have plain coordinates, but {s.name!r} has "
+                f"{what}.{instead}{mimics(s)}"
             )
         s = without_friction(s)
         self.s, self.T, self.delay, self.damping = s, T, delay, damping

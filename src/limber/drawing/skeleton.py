@@ -20,11 +20,11 @@ from limber.errors import ModelWarning, warn
 FEWEST, MOST = 9, 300
 #: At most about this many triangles of a body in a picture.
 TRIANGLES = 3000
-#: At most about this many ribs across a body, and how far they reach to either side, as a part of its size.
+#: At most about this many ribs across a body, and how far they reach to either side, as a fraction of its size.
 RIBS, REACH = 12, 0.1
 #: A frame of more members than this has no ribs: its nodes show how it twists.
 MEMBERS = 20
-#: At most about this many ribs across the members of a frame, and how far they reach, as a part of the member.
+#: At most about this many ribs across the members of a frame, and how far they reach, as a fraction of the member.
 MEMBER_RIBS, MEMBER_REACH = 48, 0.12
 #: Ribs of a frame must show a twist of at least this fraction of the largest displacement in some mode.
 SEEN = 0.05
@@ -157,7 +157,7 @@ def _own_skeleton(
     edges = neighbours(shapes.position)
     ribs = ribs_of(shapes, edges)
     marks: list[int] = []
-    if drawing.flexible and not len(drawing.points):  # nobody knows what is between the nodes
+    if drawing.flexible and not len(drawing.points):  # what is between the nodes is unknown
         marks = sorted(set(numbers.values()))
         if not _on_a_line(shapes.position):
             ribs = Ribs(ribs.points[:0], ribs.half[:0], ribs.along[:0])

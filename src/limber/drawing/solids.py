@@ -21,7 +21,7 @@ from limber.shapes.solids import ball
 GREY = "#6b6b6b"
 #: Sides of the tubes of lines.
 SIDES = 10
-#: The radius of lines as a part of the size of the system, where it has few bodies and where it has many.
+#: The radius of lines as a fraction of the size of the system, where it has few bodies and where it has many.
 THICK, THIN, MANY = 0.008, 0.005, 20
 
 

@@ -17,13 +17,13 @@ from limber.errors import FileError
 from limber.shapes import Shape, Swept
 from limber.shapes.shape import Triangles
 
-#: A point that bends with a body that is no line moves with this many of its nearest nodes.
+#: A point that bends with a body that is not a line moves with this many of its nearest nodes.
 NEAREST = 4
 #: Surfaces of at most this many triangles are made finer, so that they bend, and so that near ones hide far ones in
 #: pictures that draw triangle by triangle.
 COARSE = 200
 
-#: The triangles of shapes by the number that they were asked for.
+#: The triangles of shapes by the requested number.
 _kept: WeakKeyDictionary[Shape, dict[int, Triangles]] = WeakKeyDictionary()
 
 

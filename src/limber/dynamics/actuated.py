@@ -19,7 +19,7 @@ from limber.errors import ArgumentValueError, DynamicsError
 
 #: What may be left of forces that neither motors nor closures carry, relative to the largest force.
 LEFT = 1e-8
-#: Accelerations that break a closure by more than this part of those of its ends are refused.
+#: Accelerations that break a closure by more than this fraction of those of its ends are rejected.
 BROKEN = 1e-6
 
 

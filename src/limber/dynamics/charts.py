@@ -28,21 +28,21 @@ from limber.native.status import DEPENDENT
 
 #: How many other starts are tried at a time, until all coordinates are found, and for how many states at a time.
 TRIED, STATES = (8, 24, 96, 384), 64
-#: Coordinates whose error is below this are found, in rad and in parts of the size of the system or of the distance of the
-#: ends.  Where none are, another start replaces the usual one if it leaves less than this part of its error.
+#: Coordinates whose error is below this are found, in rad and in fractions of the size of the system or of the distance of the
+#: ends.  Where none are, another start replaces the usual one if it leaves less than this fraction of its error.
 FOUND, BETTER = 1e-9, 0.5
 #: The same for coordinates that were sought from a start that is meant for such configurations (`evaluate.with_starts_at`).
 CLOSE = 0.1
-#: The joint map is singular if one of its singular values is below this part of another; `starts_near` are so far from there,
+#: The joint map is singular if one of its singular values is below this fraction of another; `starts_near` are so far from there,
 #: in rad and m.
 SINGULAR, NEAR = 1e-6, 0.05
-#: A hinge that advances by more than this part of the length of its twist is a screw.
+#: A hinge that advances by more than this fraction of the length of its twist is a screw.
 ADVANCE = 1e-9
 #: How many numbers `cut_coordinates` takes and gives for each closure, coordinates first.
 TAKES, GIVES = 6, 13
 #: Where the errors are among them, and where the `dependence` of the joint map is.
 ERRORS, DEPENDENCE = slice(6, 12), 12
-#: The error of a search that went astray, beyond which coordinates are of no use.
+#: The error beyond which a search has diverged and its coordinates are useless.
 ASTRAY = 1e30
 
 View = Literal["dynamics", "geometry"]
@@ -135,7 +135,7 @@ class _Chosen:
     """Configurations (states, nq) and the starts that were chosen for them.
 
     straight : the same of a ruthless system without deformations, or None.  Its rows are those of the undeformed geometry,
-        which does not meet the closures.  The coordinates of the deformed one, which does, are next to those that fit it
+        which does not satisfy the closures.  The coordinates of the deformed one, which does, are next to those that fit it
         best, and are its starts.
     met : whether the usual starts find all coordinates, with errors far below a millionth; False means that it is not known.
     singular : (states, closures that are sought), where the map of a cut joint is singular.
@@ -175,11 +175,11 @@ def _chosen(system: System, q: Array, evaluate: Evaluate) -> _Chosen:
     missed = {}
     for closure in sought(system):
         theta = found[:, closure.number, : closure.joint.nq]
-        well = theta.any(axis=1)  # it did not go astray
+        well = theta.any(axis=1)  # it did not diverge
         near[well, closure.part] = theta[well]
         missed[closure] = np.flatnonzero(~(_error(system, q, found, closure) <= FOUND))
     states = np.unique(np.concatenate(list(missed.values())))
-    if states.size:  # the undeformed geometry may be the one that meets the closures
+    if states.size:  # the undeformed geometry may be the one that satisfies the closures
         starts_there, _, _ = _choose(system, straight[states], evaluate)
         for closure, which in missed.items():
             there = starts_there[np.searchsorted(states, which)]
@@ -206,7 +206,7 @@ def singular_joint(system: System, q: Array) -> tuple[str, int] | None:
 
 def _choose(system: System, q: Array, evaluate: Evaluate) -> tuple[Array, np.ndarray, bool]:
     """`chosen_starts` at configurations as the rows have them, where joints are singular, and whether the usual starts are known
-    to serve."""
+    to be good enough."""
     closures = sought(system)
     met = True
     chosen = np.tile(usual_starts(system), (len(q), 1))
@@ -305,7 +305,7 @@ def _other_turns(joint: Joint, found: Array) -> Array:
     starts = found[..., : joint.nq].copy()
     for place in np.ndindex(found.shape[:-1]):
         theta, left = starts[place], found[place][ERRORS][3:]
-        if not theta.any():  # it went astray
+        if not theta.any():  # it diverged
             continue
         H = joint.H(theta)
         rates = np.array([np.linalg.norm(H[:3, v]) for _, v in screws])

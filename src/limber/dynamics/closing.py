@@ -13,14 +13,14 @@ from limber.dynamics.reach import reach
 from limber.dynamics.rows import DEPENDENT, closure_jacobian, fine_units, row_units, worst
 from limber.errors import ArgumentValueError, DynamicsError
 
-#: Violations below this are met, in rad and m, or parts of the system's size if that is below 1 m.
+#: Violations below this are met, in rad and m, or fractions of the system's size if that is below 1 m.
 MET = 1e-12
-#: Where steps bring no more, violations below this are met as well, and so are those below the second times the largest
-#: coordinate or the system's size, since places have no more digits.
+#: Where steps no longer help, violations below this are accepted as well, and so are those below the second times the largest
+#: coordinate or the system's size, because positions have no more digits.
 NEARLY_MET, ROUNDED = 1e-9, 1e-13
 #: Steps of a search from a guess, and of a restoration nearby.
 STEPS, NEARBY = 200, 12
-#: A violation below this part of a radian and of the system's size is one of a configuration that should meet the
+#: A violation below this fraction of a radian and of the system's size is one of a configuration that should meet the
 #: closures, and so is a start whose violation is below the second: it is changed a little, not assembled.
 SLIGHT, CLOSE = 1e-6, 1e-3
 #: How often the assembly of a start begins again from random changes.

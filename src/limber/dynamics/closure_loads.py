@@ -14,7 +14,7 @@ from limber.dynamics.kinematics import pose
 from limber.dynamics.rows import row_space
 from limber.dynamics.stiffness import slope_along, slope_by_q
 
-#: The step of differences of forces of cut joints whose coordinates are sought.  They change fast next to where the joint map is
+#: The step of differences of forces of cut joints whose coordinates are searched for.  They change fast next to where the joint map is
 #: singular, and off the closures.
 SHORT = 1e-3
 

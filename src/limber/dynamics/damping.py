@@ -62,7 +62,7 @@ class ModalDamping:
     matrix: Array
 
     def __repr__(self):
-        lines = [f"{'mode':>4}  {'Hz':>10}  {'asked':>10}  {'achieved':>10}"]
+        lines = [f"{'mode':>4}  {'Hz':>10}  {'requested':>10}  {'achieved':>10}"]
         for i, row in enumerate(zip(self.omega / (2 * np.pi), self.asked, self.achieved)):
             hertz, asked, achieved = row
             lines.append(f"{i + 1:4}  {hertz:10.5g}  {asked:10.4g}  {achieved:10.4g}")

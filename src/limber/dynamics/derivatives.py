@@ -91,8 +91,8 @@ class Derivatives:
         """Derivatives with respect to the external wrenches."""
         if self.wrenches is None:
             raise AttributeError(
-                f'these derivatives of {self.of} are not by external wrenches: give some, and name "external" in `by` of '
-                "lb.derivatives if you give it."
+                f"these derivatives of {self.of} do not include external wrenches: pass external=... to lb.derivatives, and "
+                'if you also pass `by`, name "external" there.'
             )
         return self.wrenches
 

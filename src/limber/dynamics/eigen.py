@@ -14,10 +14,10 @@ import numpy as np
 
 from limber.checks import Array
 
-#: Real parts below this part of an eigenvalue are rounding errors where two of them coincide, which is the rule without
+#: Real parts below this fraction of an eigenvalue are rounding errors where two of them coincide, which is the rule without
 #: damping and about steady motions.
 COINCIDENT = 1e-7
-#: A motion without stiffness whose damping is below this part of the largest of such motions has none but rounding errors.
+#: A motion without stiffness whose damping is below this fraction of the largest of such motions has only rounding errors.
 UNDAMPED = 1e-14
 #: Eigenvalues below this many times the estimate of their errors are zero: the estimate is one of first order.
 BLURRED = 10.0
@@ -99,7 +99,7 @@ def _turned(X: Array, squares: Array, D: Array) -> tuple[Array, Array]:
 def _roots(damping: Array, squares: Array) -> tuple[np.ndarray, np.ndarray]:
     """The roots of x^2 + damping x + squares = 0, damping >= 0: the greater one or the upper one, and the other.
 
-    A small root beside a large one is the quotient of their product and the large one, which loses no digits.
+    A root that is small compared with the other is computed as their product divided by the large one, which loses no digits.
     """
     half = 0.5 * damping
     root = np.sqrt((half**2 - squares).astype(complex))
@@ -156,7 +156,7 @@ def unsymmetric(
 def _described(eigenvalues: np.ndarray, partners: np.ndarray) -> tuple[Array, Array, Array]:
     """Frequencies, damping ratios and growth rates of pairs of eigenvalues.
 
-    A pair with a real, growing eigenvalue is no oscillation: its frequency is zero and its damping nan.
+    A pair with a real, growing eigenvalue is not an oscillation: its frequency is zero and its damping nan.
     """
     growth = np.maximum(eigenvalues.real, 0.0)
     falling = (eigenvalues.imag == 0.0) & (growth > 0.0)
@@ -204,7 +204,7 @@ def _first_order(
         others = np.argsort(-values.real, kind="stable")[growing:]
         values[others] = np.minimum(values[others].real, 0.0) + 1j * values[others].imag
     oscillating = np.flatnonzero(values.imag > 0.0)
-    # the others are real: the fastest growing goes with the fastest decaying, and so on
+    # the others are real: the fastest growing one is paired with the fastest decaying one, and so on
     real = np.flatnonzero(values.imag == 0.0)
     real = real[np.argsort(-values[real].real, kind="stable")]
     left = n - len(oscillating)

@@ -141,7 +141,7 @@ def settled(problem: Statics, start: Array, farthest: float = FARTHEST) -> Point
 
 
 def apart(system: System, a: Array, b: Array) -> float:
-    """How far two configurations are apart, in radians and parts of the system's size."""
+    """How far two configurations are apart, in radians and fractions of the system's size."""
     return float(np.abs((b - a) / coordinate_reach(system)).max(initial=0.0))
 
 

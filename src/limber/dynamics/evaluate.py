@@ -35,7 +35,7 @@ from limber.native.status import OK, SINGULAR, STATES, UNSURE
 
 External = dict[tuple[str, str | int | None], ArrayLike]
 
-#: The errors of a lookup in `System._ready` that fails: the argument is no System, there was no such call yet, or the
+#: The errors of a lookup in `System._ready` that fails: the argument is not a System, there was no such call yet, or the
 #: key cannot be hashed.
 NOT_READY = (AttributeError, KeyError, TypeError)
 
@@ -208,7 +208,9 @@ def evaluated(
     charted = (
         function.closing and row != "cut_coordinates" and bool(system.closures and sought(system))
     )
-    checked = charted and row == "closed_sweep"  # single states tell whether the usual starts serve
+    checked = (
+        charted and row == "closed_sweep"
+    )  # single states show whether the usual starts are good enough
     key = None if charted and not checked else key
     packed = system.dynamics if function.view == "dynamics" else system.geometry
     packed = packed.with_driven(driven)

@@ -21,9 +21,9 @@ from limber.dynamics.refusals import of_batch
 from limber.dynamics.rows import DEPENDENT, NOTHING, closure_jacobian, worst
 from limber.errors import ArgumentValueError, ModelWarning, warn
 
-#: Free joints follow driven ones if they meet a random demand to this part.
+#: Free joints follow driven ones if they meet a random demand to this fraction.
 MET = 1e-6
-#: Accelerations that break a closure by more than this part of those of its rows are refused.
+#: Accelerations that break a closure by more than this fraction of those of its rows are rejected.
 BROKEN = 1e-6
 #: A component of a unit combination of multipliers below this counts as zero.
 NONE = 1e-7

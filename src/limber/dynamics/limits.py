@@ -16,7 +16,7 @@ from limber.joints.physics import limits_in_words
 #: A joint that rests on a stop, or is held there, is pressed into it by up to about this part of its range, which
 #: counts as 1 rad or 1 m where there is one limit only; and by up to this many rad or m.
 PRESSED, DEEPEST = 0.02, 0.1
-#: A joint that is deeper in a stop rests there all the same if at most this part of the force of the stop is not in balance.
+#: A joint that is deeper in a stop still rests there if at most this part of the force of the stop is not in balance.
 THROWN = 0.5
 
 
@@ -30,7 +30,7 @@ class Stops:
     stiffness: Array  # of the stops
     lower: Array
     upper: Array
-    allowed: Array  # how far beyond a limit is no mistake
+    allowed: Array  # how far beyond a limit is acceptable
 
 
 _stops: WeakKeyDictionary[System, Stops] = WeakKeyDictionary()
@@ -69,7 +69,7 @@ def stops_of(system: System) -> Stops:
 
 
 def warn_outside_limits(system: System, q: Array, what: str, effect: str) -> None:
-    """Warn, once for all joints, if q, which is `what`, is outside of limits with stops and does not rest on these.
+    """Warn, once for all joints, if q, which is `what`, is outside limits with stops and does not rest on the stops.
 
     The message contains no value of q, so a loop over many of them shows it once.
     """

@@ -12,10 +12,10 @@ from limber.bodies.load_stiffness import relative_changes
 from limber.checks import Array
 from limber.dynamics.evaluate import External, evaluated
 
-#: A body whose stiffness loads change by more than this part in some shape is told about: frequencies are off by up to half
-#: of this part.
+#: A body whose stiffness loads change by more than this fraction in some shape is reported: frequencies are off by up to half
+#: of this fraction.
 LOADED = 0.1
-#: Loads that soften some shapes as much as they stiffen others, as those across a beam do, press it: equal but for rounding.
+#: Loads that soften some shapes as much as they stiffen others, as those across a beam do, count as compression: equal except for rounding.
 EVEN = 1.0 - 1e-3
 
 

@@ -26,9 +26,9 @@ from limber.errors import DynamicsError
 
 #: A search ends after this many steps, and after so many computations of K.
 STEPS, STIFFNESSES = 30, 6
-#: A step that leaves more than this part of the forces asks for a new K.
+#: A step that leaves more than this fraction of the forces requires a new K.
 SLOW = 0.1
-#: Forces below this part of those present are rounding errors.
+#: Forces below this fraction of those present are rounding errors.
 ROUNDING = 1e-15
 
 

@@ -1,4 +1,4 @@
-"""States that the compiled functions refuse: what is wrong with them, in words."""
+"""Messages about states that the compiled functions reject: what is wrong with them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from limber.checks import Array, unit_quaternion
 from limber.errors import ArgumentValueError, DynamicsError
 from limber.native.status import NOT_FINITE, NOT_UNIT, OVERFLOW
 
-#: Where there is no finite result, a coordinate beyond this is to blame.
+#: If there is no finite result, a coordinate beyond this is the cause.
 HUGE = 1e30
 
 _truncated: WeakKeyDictionary[System, tuple[str, ...]] = WeakKeyDictionary()

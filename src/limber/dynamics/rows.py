@@ -18,13 +18,13 @@ from limber.dynamics.reach import joint_reach, reach
 from limber.dynamics.sweep import fastest_sweep
 from limber.errors import DynamicsError
 
-#: A singular value of the rows below this part of the largest counts as zero; each row is measured by the kinetic
+#: A singular value of the rows below this fraction of the largest counts as zero; each row is measured by the kinetic
 #: energy that it takes to move it, and has unit size.  The kernels (`fronts.DEPENDENT`) use its square.
 DEPENDENT = 1e-6
-#: A row that moves its ends by less than this, in radians and parts of the system's size, where each freedom moves by as
-#: much as it can, moves nothing: what its ends move cancels but for rounding.  `fronts.ROUNDING` is the same in the kernels.
+#: A row that moves its ends by less than this, in radians and fractions of the system's size, where each degree of freedom moves as
+#: far as it can, moves nothing: the motions of its ends cancel except for rounding.  `fronts.ROUNDING` is the same in the kernels.
 NOTHING = 1e-12
-#: A combination of rows that counts as dependent moves its ends by less than this part of what the single rows do.
+#: A combination of rows that counts as dependent moves its ends by less than this fraction of what the single rows do.
 CANCELLED = 1e-2
 
 

@@ -30,9 +30,9 @@ from limber.dynamics.rows import closure_jacobian, row_space
 from limber.dynamics.statics import Statics
 from limber.errors import ArgumentValueError, ModelWarning, warn
 
-#: Freedoms that closures resist to second order by more than this part of their size are no motions.
+#: Degrees of freedom that closures resist to second order by more than this fraction of their size are not motions.
 RESISTED = 1e-6
-#: How far from a configuration that is looked at, in radians and parts of the system's size.
+#: The distance of nearby configurations that are examined, in radians and fractions of the system's size.
 NEARBY = 1e-4
 
 
@@ -109,7 +109,7 @@ def freedoms_if_singular(system: System, q: Array, free: np.ndarray | None = Non
 
     free : indices of the speeds that may move, all by default.
     """
-    system = with_starts_at(system, q, "the look at nearby configurations")
+    system = with_starts_at(system, q, "the examination of nearby configurations")
     space = row_space(system, q, free)
     if not space.null.size or not space.basis.size:
         return 0

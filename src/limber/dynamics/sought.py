@@ -41,12 +41,12 @@ def _missed(system: System, q: ArrayLike) -> tuple[Array, Array]:
 
 
 def warn_where_missed(system: System, q: ArrayLike) -> None:
-    """Warn of closures whose coordinates are sought, and which are not met at q, (..., nq), or whose joint is singular there."""
+    """Warn of closures whose coordinates are searched for, and which are not satisfied at q, (..., nq), or whose joint is singular there."""
     if not sought(system) or known_to_be_met(system, np.asarray(q)):
         return
     off, parts = _missed(system, q)
     if system.fidelity == "ruthless" and parts.max(initial=0.0) > SLIGHT:
-        # its rows are those of the undeformed geometry: what meets the closures in either is where they hold
+        # its rows are those of the undeformed geometry: what satisfies the closures in either is where they hold
         parts = np.minimum(parts, _missed(system, undeformed(system, np.asarray(q)))[1])
     if parts.max(initial=0.0) > SLIGHT:
         state = int(parts.argmax())
@@ -76,8 +76,8 @@ def tell_singular(system: System, q: Array, when: Sequence[str]) -> bool:
     warn(
         f"the cut joint of the closure {name!r} is singular at q{when[state]}: parts of it allow the same motion "
         "there, for instance because its links are stretched out, so its constraints are not fully "
-        "determined. Results that depend on the closure are meaningless at such a position; a millionth of a "
-        "radian away they are right.",
+        "determined. Results that depend on the closure are meaningless at such a position; they are valid again a "
+        "millionth of a radian away.",
         ModelWarning,
     )
     return True

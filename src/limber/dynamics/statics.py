@@ -38,11 +38,11 @@ from limber.dynamics.stiffness import (
 from limber.errors import ArgumentValueError
 from limber.native.status import NOT_FINITE
 
-#: Where all forces vanish, this part of those at the start is their scale.
+#: Where all forces vanish, this fraction of those at the start is their scale.
 VANISHED = 1e-6
-#: A joint that is slower than this part of the fastest does not move far in the course of a motion.
+#: A joint that is slower than this fraction of the fastest does not move far in the course of a motion.
 SLOW = 1e-6
-#: The forces of a motion that change by more than this part of those present do not belong to a steady one.
+#: The forces of a motion that change by more than this fraction of those present do not belong to a steady one.
 STEADY = 1e-7
 
 
@@ -111,7 +111,7 @@ class Statics:
                 q[where.q_modes]
             )
         lengths = reach(s)
-        # rounding of the largest forces reaches all freedoms
+        # rounding of the largest forces affects all degrees of freedom
         work = (size * lengths)[self.free].max(initial=0.0)
         return np.maximum(size + 1e-5 * work / lengths, self.least)
 
@@ -175,7 +175,7 @@ def stated(
     if external:
         refuse_infinite(np.hstack(arrays[3:]), list(named_wrenches(external)))
     refuse_modal_speeds(system, v_)
-    forces_at_rest(system, q_, v_)  # refuses quaternions that are not unit
+    forces_at_rest(system, q_, v_)  # rejects quaternions that are not unit
     problem = Statics(system, v_, tau_, external, free)
     if problem.carried:
         q_ = closed_start(function, system, q_, free, guess)

@@ -26,14 +26,14 @@ from limber.dynamics.reach import reach
 from limber.joints import Joint
 from limber.joints.simple import bracket
 
-#: The step of the differences that give the stiffness of loads, in radians and parts of the system's size, and
+#: The step of the differences that give the stiffness of loads, in radians and fractions of the system's size, and
 #: their weights at 1, 2, 3 and 4 steps.  They have order eight, so that rounding and truncation errors are both
 #: about 1e-14 of the slope.
 STEP = 0.02
 WEIGHTS = (4 / 5, -1 / 5, 4 / 105, -1 / 280)
 #: The error of those differences where the slope is zero, relative to the largest effect of the loads.
 DIFFERENCES = 1e-12
-#: A force below this part of the largest effect of the loads is rounding error.
+#: A force below this fraction of the largest effect of the loads is rounding error.
 HELD = 1e-10
 
 

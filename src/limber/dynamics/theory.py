@@ -36,16 +36,16 @@ from limber.dynamics.evaluate import External, evaluated
 from limber.dynamics.loads import LOADED, Loaded, described_load, loaded_structures
 from limber.errors import TheoryWarning, warn
 
-#: A body that turns faster than this part of its lowest frequency (with its root held) is told about: that is 2 %.
+#: A body that turns faster than this fraction of its lowest frequency (with its root held) is reported: that is 2 %.
 SPIN = 0.2
-#: A beam whose moment at the root is more than this part of that at which it tips over sideways is told about: that is 5 %.
+#: A beam whose moment at the root is more than this fraction of that at which it tips over sideways is reported: that is 5 %.
 TIPPING = 0.3
 #: What a spin adds to the square of the first bending frequency of a cantilever, over the square of the spin.
 SOUTHWELL = 1.2
 #: Nodes that turn further than this, rad, shorten a beam by about 1 % of its length, which linear shapes leave out, and
 #: the linear law of bending is off by 3 %.
 ROTATION = 0.25
-#: Up to so many bodies that leave the theory in the same way have a warning each; of more, the worst speaks for all.
+#: Up to this many bodies that leave the theory in the same way get a warning each; if there are more, only the worst does.
 SPOKEN = 3
 
 
@@ -105,7 +105,7 @@ class DeepBeams:
     """The beams of a system that may tip over sideways, as arrays over them."""
 
     names: tuple[str, ...]
-    where: tuple[str, ...]  # their joints hold them, in words
+    where: tuple[str, ...]  # how their joints hold them, as text
     numbers: np.ndarray  # of the bodies
     critical: Array  # (n, 2) moments about y and z there at which they tip over, N m
     per_wrench: Array  # (n, 6, 2) the parts of these moments that units of a carried wrench make up

@@ -32,7 +32,8 @@ OF_BODY = ("mass", "mx", "my", "mz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
 PREFERRED = (4, 7, 9, 5, 6, 8, 1, 2, 3, 0)
 #: The numbers of joints in which inverse dynamics is linear.
 OF_JOINT = ("armature", "damping", "friction", "stiffness")
-#: Columns of unit length that leave less than this beside others depend on them; smaller weights are rounding errors.
+#: Columns of unit length whose part independent of the others is below this depend on them; smaller weights are rounding
+#: errors.
 DEPENDENT, ZERO = 1e-8, 1e-9
 #: Random states for each unknown number, and their seed.
 STATES, SEED = 4, 0

@@ -19,7 +19,7 @@ from limber.checks import Array
 from limber.errors import DynamicsError
 
 #: Intervals are divided until a whole one and its halves differ by this fraction of the largest values, but no
-#: further than to this part of the run.
+#: further than to this fraction of the run.
 REFINED, SHORTEST = 1e-7, 1e-13
 #: Those that differ by this many times more are divided into this many parts at once.
 FAR, MANY = 30.0, 8
@@ -106,7 +106,7 @@ def accelerations(
     *_, k, failed = dgesv(left.T, right.reshape(stages * n, -1), overwrite_a=True)
     if failed:
         raise DynamicsError(
-            "the slopes of the motion by the unknowns have no solution: they grow without bound."
+            "the derivatives of the motion with respect to the unknowns have no solution: they grow without bound."
         )
     return k.reshape(right.shape)
 
@@ -220,8 +220,8 @@ def refined(ends: Array, stages: int, slopes: Slopes, start: Array) -> Array:
         many = wrong & (off > FAR * REFINED)
         if len(intervals) + MANY * many.sum() + wrong.sum() > MOST_INTERVALS:
             raise DynamicsError(
-                f"the slopes of the motion by the unknowns change so often that {MOST_INTERVALS} intervals of time do not follow them. Take "
-                "a shorter part of the readings, or a larger friction_speed."
+                f"the derivatives of the motion with respect to the unknowns change so often that {MOST_INTERVALS} time "
+                "intervals cannot follow them. Use a shorter part of the readings, or a larger friction_speed."
             )
         intervals = [
             part

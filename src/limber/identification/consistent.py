@@ -25,7 +25,7 @@ INSIDE = 1e-3
 #: How much a change of a number by all of its value counts, in standard deviations of the torques' noise: it settles what
 #: torques do not determine.
 PULL = 1e-2
-#: Torques almost without noise count with as much at most, in the same unit: nothing else would count beside them.
+#: Torques almost without noise have at most this weight, in the same unit: otherwise nothing else would have any effect.
 MOST = 1e6
 #: The last weight of the barrier, in squares of such deviations; the weights before it fall by a factor.
 LAST, FALL = 1e-8, 0.05

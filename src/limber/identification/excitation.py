@@ -44,7 +44,7 @@ HELD = float(np.cos(np.pi / GRID))
 BETWEEN = 10
 #: Pieces of a path in each period of the highest harmonic.
 PIECES = 24
-#: The step of differences, as a part of the coefficients that reach a limit.
+#: The step of differences, as a fraction of the coefficients that reach a limit.
 STEP = 1e-4
 #: The first motion has this fraction of what limits allow.
 FIRST = 0.9
@@ -167,7 +167,7 @@ def excitation(
     ]  # labels of joints with more have numbers
     if several:
         raise ArgumentValueError(
-            f"excitation is for joints with one coordinate each, and {', '.join(several)} belong to one with more."
+            f"excitation is for joints with one coordinate each, but {', '.join(several)} belong to a joint with more."
         )
     T = number("duration", duration, above=0.0)
     count = whole("harmonics", harmonics, 2)
@@ -274,7 +274,7 @@ class _Search:
                 return x
             x *= 0.7
         raise ArgumentValueError(
-            "limits: the torques that hold the joints at q0 are beyond those of limits already. Give a larger limit of torque, or "
+            "limits: the torques that hold the joints at q0 already exceed their limits. Give a larger torque limit, or "
             "another q0."
         )
 
@@ -353,14 +353,14 @@ def _limits(given: Any, bodies: Sequence[str]) -> dict[str, dict[str, float]]:
     found = {what: dict.fromkeys(bodies, np.inf) for what in LIMITS}
     for what, value in given.items():
         if what not in LIMITS:
-            raise ArgumentValueError(f"limits: {shown(what)} is none of {', '.join(LIMITS)}.")
+            raise ArgumentValueError(f"limits: {shown(what)} is not one of {', '.join(LIMITS)}.")
         each: Mapping[str, Any] = (
             value if isinstance(value, Mapping) else dict.fromkeys(bodies, value)
         )
         for body, x in each.items():
             if body not in bodies:
                 raise ArgumentValueError(
-                    f"limits[{what!r}]: {shown(body)} is none of the driven joints, {', '.join(bodies)}."
+                    f"limits[{what!r}]: {shown(body)} is not one of the driven joints, {', '.join(bodies)}."
                 )
             found[what][body] = number(f"limits[{what!r}] of {body!r}", x, above=0.0)
     return found

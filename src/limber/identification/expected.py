@@ -54,7 +54,7 @@ class Expected:
             value, error = self.values[name], self.standard_errors[name]
             part = 100.0 * error / abs(value) if value else np.inf
             lines.append(f"{name:{width}}{value:13.6g}{error:13.3g}{part:13.2g}")
-        lines.append("what the readings would tell, in relative changes:")
+        lines.append("what the readings would determine, in relative changes:")
         return "\n".join([*lines, *(f"  {one}" for one in self.combinations)])
 
 

@@ -136,19 +136,19 @@ def prepared(
     """Check an experiment on a system."""
     if not isinstance(experiment, Experiment):
         raise ArgumentTypeError(
-            f"experiments must be lb.identification.Experiment(t, readings, ...) or several, got {shown(experiment)}."
+            f"experiments must be one or several lb.identification.Experiment(t, readings, ...), got {shown(experiment)}."
         )
     name = experiment.name or f"experiment {place + 1}"
     if system.closures:
         raise ArgumentValueError(
-            f"identification is for open systems, and {system.name!r} has closures: {', '.join(system.closures)}."
+            f"identification is for open systems, but {system.name!r} has closures: {', '.join(system.closures)}."
         )
     if experiment.parameters:
         system = system.with_parameters(experiment.parameters)
     t = array(f"t of {name}", experiment.t, ("n",))
     if len(t) < 2 or not (np.diff(t) > 0.0).all():
         raise ArgumentValueError(
-            f"t of {name} must be at least two times that increase, got {shown(experiment.t)}."
+            f"t of {name} must contain at least two increasing times, got {shown(experiment.t)}."
         )
     t0 = float(t[0]) if experiment.t0 is None else number(f"t0 of {name}", experiment.t0)
     if t0 > t[0]:
@@ -157,7 +157,7 @@ def prepared(
     q0, v0 = _start_of(system, experiment, name, t0)
     if experiment.settled and np.abs(v0).max(initial=0.0) > AT_REST:
         raise ArgumentValueError(
-            f"{name} is settled, so it starts at rest: leave out v0, or settled."
+            f"{name} is settled, so it starts at rest: leave out v0 or settled."
         )
     names, deviations, starts = _unknown_start(system, experiment, name)
     run = Run(
@@ -198,8 +198,8 @@ def _refuse_feedback(experiment: Experiment, name: str) -> None:
             continue
         if callable(given) or hasattr(given, "address"):
             raise ArgumentTypeError(
-                f"{what} of {name} must be what acted in the experiment, as an array or a lb.Table over time, not a function or a "
-                f"controller, got {shown(given)}."
+                f"{what} of {name} must be what acted in the experiment, as an array or an lb.Table over time, not a "
+                f"function or a controller, got {shown(given)}."
             )
     for joint, path in (experiment.motion or {}).items():
         if not isinstance(path, Trajectory) and not callable(path):
@@ -221,7 +221,7 @@ def _unknown_start(
     for one in names:
         if one not in known:
             raise ArgumentValueError(
-                f"unknown_start of {name}: {shown(one)} is none of {', '.join(known)}.{suggestion(str(one), known)}"
+                f"unknown_start of {name}: {shown(one)} is not one of {', '.join(known)}.{suggestion(str(one), known)}"
             )
         i = known.index(one)
         moved = {i % system.nv for body in (experiment.motion or {}) for i in _joint(system, body)}
@@ -256,7 +256,8 @@ def _readings(
     for key, given in experiment.readings.items():
         if key not in known:
             raise ArgumentValueError(
-                f"readings of {name}: {shown(key)} is no sensor; they are: {listed(known)}.{suggestion(str(key), known)}"
+                f"readings of {name}: {shown(key)} is not a sensor; the sensors are: "
+                f"{listed(known)}.{suggestion(str(key), known)}"
             )
         y = numbers(f"readings[{key!r}] of {name}", given, f"({n}, {known[key]})")
         if known[key] == 1 and y.ndim == 1:
@@ -268,7 +269,8 @@ def _readings(
         infinite = np.argwhere(np.isinf(y))
         if infinite.size:
             raise ArgumentValueError(
-                f"readings[{key!r}] of {name} is infinite in row {infinite[0, 0]}: readings must be finite, or nan where there is none."
+                f"readings[{key!r}] of {name} is infinite in row {infinite[0, 0]}: readings must be finite, or nan where "
+                "there is no reading."
             )
         found[key] = y
     return found

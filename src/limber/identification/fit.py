@@ -73,7 +73,7 @@ def identify(
     given = [experiments] if isinstance(experiments, Experiment) else experiments
     if not isinstance(given, Sequence) or not given:
         raise ArgumentTypeError(
-            f"experiments must be lb.identification.Experiment(t, readings, ...) or several, got {shown(experiments)}."
+            f"experiments must be one or several lb.identification.Experiment(t, readings, ...), got {shown(experiments)}."
         )
     rtol, atol = number("rtol", rtol, above=0.0), number("atol", atol, minimum=0.0)
     most = whole("max_evaluations", max_evaluations, 1)
@@ -97,7 +97,7 @@ def _parts(windows: Any) -> list[float]:
         or parts[-1] != 1.0
     ):
         raise ArgumentValueError(
-            f"windows must be parts of the experiments that increase to 1, as in (0.1, 0.3, 1.0), got {shown(windows)}."
+            f"windows must be fractions of the experiments that increase to 1, as in (0.1, 0.3, 1.0), got {shown(windows)}."
         )
     return parts.tolist()
 
@@ -111,13 +111,13 @@ def _refuse_known(system: System, unknowns: Sequence[Sought], plans: Sequence[Pl
         for one in unknowns:
             if one.number[0] in known:
                 raise ArgumentValueError(
-                    f"parameter {one.name!r} is unknown and given for {plan.name}: leave one of the two out."
+                    f"parameter {one.name!r} is both unknown and given for {plan.name}: leave one of the two out."
                 )
         try:
             system.with_parameters({**known, **sought_values})
         except ArgumentValueError as error:
             raise ArgumentValueError(
-                f"parameters that are unknown, and those that are given for {plan.name}, do not go together: {error}"
+                f"the unknown parameters and those given for {plan.name} are inconsistent: {error}"
             ) from None
 
 
@@ -130,7 +130,7 @@ def noise_levels(
     for key in given:
         if key not in names:
             raise ArgumentValueError(
-                f"noise has {shown(key)}, which is no sensor; they are: {listed(names)}."
+                f"noise has {shown(key)}, which is not a sensor; the sensors are: {listed(names)}."
             )
     levels, unknown = {}, []
     for one in sensors:
@@ -164,7 +164,7 @@ def _biases(
     for name in names:
         if name not in by_name:
             raise ArgumentValueError(
-                f"bias names {shown(name)}, which is no sensor; they are: {listed(by_name)}."
+                f"bias names {shown(name)}, which is not a sensor; the sensors are: {listed(by_name)}."
             )
         deviation = np.inf
         if isinstance(given, Mapping):

@@ -28,7 +28,7 @@ from limber.identification.linear_slopes import AtRest, linear_slopes
 from limber.identification.solve import solved
 from limber.identification.unknowns import Sought, sought, with_numbers
 
-#: Coherences above this count as this: no measurement is free of noise.
+#: Coherences above this are set to this value, because no measurement is free of noise.
 COHERENT = 1.0 - 1e-9
 #: What is said of the noise.
 LEVEL = "response"
@@ -77,7 +77,7 @@ def fit_frequency_response(
     configuration = system.neutral() if q is None else array("q", q, (system.nq,))
     if system.closures:
         raise ArgumentValueError(
-            f"fit_frequency_response is for open systems, and {system.name!r} has closures: {', '.join(system.closures)}."
+            f"fit_frequency_response is for open systems, but {system.name!r} has closures: {', '.join(system.closures)}."
         )
     point = AtRest(configuration, settled, inputs, outputs)
     model = point.of(system).model(system)

@@ -146,7 +146,7 @@ class Identified:
             lines.append(f"{name:{width}}{cells}")
         for name, (value, error) in self.nuisance.items():
             lines.append(f"{name:{width}}{value:13.6g}{error:13.3g}")
-        lines.append("what the readings tell, in relative changes:")
+        lines.append("what the readings determine, in relative changes:")
         lines += [f"  {one}" for one in self.combinations]
         ratio = self.chi_square / max(self.freedom, 1)
         lines.append(f"residuals: {np.sqrt(ratio):.3g} times the noise (rms)")

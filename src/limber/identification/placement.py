@@ -86,7 +86,7 @@ def place_sensors(
     score = score_of(criterion)
     k = whole("count", count, 1)
     if k > len(tried):
-        raise ArgumentValueError(f"count is {k}, and there are {len(tried)} candidates.")
+        raise ArgumentValueError(f"count is {k}, but there are {len(tried)} candidates.")
     unknowns, slopes, priors = slopes_of_readings(system, parameters, experiments, [*given, *tried], noise)  # fmt: skip
     n = len(unknowns)
 

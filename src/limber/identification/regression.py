@@ -78,9 +78,9 @@ class Regression:
         """The system with `numbers`; raises a DynamicsError if some of its bodies are impossible."""
         if self.impossible:
             raise DynamicsError(
-                f"no mass distribution has the numbers found for {listed(self.impossible)}: torques tell sums of "
-                "numbers, and the rest are those of the model. Call regression(..., consistent=True), which finds "
-                "possible ones."
+                f"no mass distribution has the numbers found for {listed(self.impossible)}: torques determine only sums "
+                "of numbers, and the others are taken from the model. Call regression(..., consistent=True), which finds "
+                "possible numbers."
             )
         return with_values(self._given, self._numbers, np.array(list(self.numbers.values())))
 
@@ -144,7 +144,8 @@ def regression(
     sought = numbers_of(system, _bodies(system, bodies), _joints(joints))
     if not sought:
         raise ArgumentValueError(
-            "regression: nothing is sought. Name bodies, or joints=... of numbers that the joints were made with."
+            "regression: there is nothing to estimate. Name bodies, or in joints=... numbers that the joints were "
+            "created with."
         )
     n = np.shape(q)[0] if np.ndim(q) == 2 else "n"
     q_ = array("q", q, (n, system.nq))
@@ -156,7 +157,7 @@ def regression(
     unexplained = tau_ - inverse_dynamics(system, q_, v_, vdot_, external=external)
     if unexplained.size < len(base.chosen):
         raise ArgumentValueError(
-            f"{unexplained.size} torques cannot tell {len(base.chosen)} base parameters: give more states."
+            f"{unexplained.size} torques cannot determine {len(base.chosen)} base parameters: give more states."
         )
     least = ROUNDING * max(float(np.abs(tau_).max()), 1e-300)
     change, rest, sigma, J = _solved(Y, unexplained, _noise(system, noise), least)
@@ -191,12 +192,12 @@ def _refuse(system: System) -> None:
     flexible = [name for name, body in system.bodies.items() if body.modes]
     if flexible:
         raise ArgumentValueError(
-            f"regression is for rigid bodies, and {listed(flexible)} of {system.name!r} are flexible: their modes are not "
-            "measured. Give the arm with rigid links, or use lb.identify."
+            f"regression is for rigid bodies, but {listed(flexible)} of {system.name!r} are flexible and their modes are "
+            "not measured. Give the arm with rigid links, or use lb.identify."
         )
     if system.closures:
         raise ArgumentValueError(
-            f"regression is for open systems, and {system.name!r} has closures: {', '.join(system.closures)}."
+            f"regression is for open systems, but {system.name!r} has closures: {', '.join(system.closures)}."
         )
 
 
@@ -214,7 +215,7 @@ def _joints(given: Any) -> list[str]:
     for name in names:
         if name not in OF_JOINT:
             raise ArgumentValueError(
-                f"joints: {shown(name)} is none of {', '.join(OF_JOINT)}.{suggestion(str(name), OF_JOINT)}"
+                f"joints: {shown(name)} is not one of {', '.join(OF_JOINT)}.{suggestion(str(name), OF_JOINT)}"
             )
     return names
 
@@ -280,10 +281,10 @@ def _doubts(words: list[str], C: Array, impossible: tuple[str, ...]) -> list[str
     dark = [name for name, x in zip(words, np.diag(C)) if not np.isfinite(x)]
     if dark:
         found.append(
-            f"the motion does not tell {'; '.join(dark)}: move the joints otherwise (lb.identification.excitation)."
+            f"the motion does not determine {'; '.join(dark)}: move the joints differently (lb.identification.excitation)."
         )
     if impossible:
         found.append(
-            f"no mass distribution has the numbers of {listed(impossible)}: use consistent=True for possible ones."
+            f"no mass distribution has the numbers of {listed(impossible)}: use consistent=True to find possible numbers."
         )
     return found

@@ -156,8 +156,8 @@ def in_balance(system: System, q: Array, loads: dict[tuple, Any] | None = None) 
         if np.abs(step).max() <= BALANCED * max(1.0, float(np.abs(q).max())):
             return q
     raise DynamicsError(
-        f"the modes of {system.name!r} find no static balance with its joints held. Leave out settled, or give a q that is "
-        "nearer to the balance (lb.equilibrium)."
+        f"no static equilibrium of the modes of {system.name!r} was found with its joints held. Leave out settled, or "
+        "give a q that is nearer to the equilibrium (lb.equilibrium)."
     )
 
 
@@ -207,8 +207,8 @@ def _followed(
         grid = _divided(grid, parts, run.knots())
         if len(grid) > len(ends) + MOST_INTERVALS:
             raise DynamicsError(
-                f"the slopes of the motion by the unknowns change so fast that {MOST_INTERVALS} intervals of time do not follow them. "
-                "Take a shorter part of the readings."
+                f"the derivatives of the motion with respect to the unknowns change so fast that {MOST_INTERVALS} time "
+                "intervals cannot follow them. Use a shorter part of the readings."
             )
 
 
@@ -348,8 +348,9 @@ def refuse_too_fast(system: System, run: Run) -> None:
     fastest, lasts = _fastest(system, run), float(run.t[-1]) - run.t0
     if not fastest * lasts <= MOST:
         raise DynamicsError(
-            f"{system.name!r} oscillates at up to {fastest:.3g} rad/s, which is too fast for slopes over {lasts:.3g} s. Give stiffnesses a "
-            "start and bounds that are nearer to the truth, leave out the fastest modes, or take a shorter part of the readings."
+            f"{system.name!r} oscillates at up to {fastest:.3g} rad/s, which is too fast for derivatives over {lasts:.3g} "
+            "s. Give stiffnesses a start and bounds that are closer to the true values, leave out the fastest modes, or "
+            "use a shorter part of the readings."
         )
 
 

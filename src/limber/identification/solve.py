@@ -27,14 +27,14 @@ SETTLED, PASSES = 0.01, 10
 DOUBT = 1e-4
 #: Residuals below this fraction of the noise are rounding errors of readings without noise.
 UNSEEN = 1e-2
-#: If residuals are larger than this many times the noise, the search may have ended in a wrong place.
+#: If residuals are larger than this many times the noise, the search may have ended at a wrong minimum.
 ASTRAY = 10.0
 #: Numbers below this fraction of what they were at the start are near zero.
 SMALL = 1e-2
 #: The search for starts and biases alone, which comes first, ends if cost or unknowns change by no more than this
 #: fraction.
 ROUGH = 1e-3
-#: A search that ends so near to numbers that the model cannot have was stopped by them.
+#: A search that ends this close to values that are impossible for the model was stopped by them.
 BESIDE = 1e-4
 #: The search ends if cost or unknowns change by no more than this fraction.
 PRECISION = 1e-8
@@ -60,7 +60,7 @@ def solved(
     """
     if problem.readings < problem.size:
         raise ArgumentValueError(
-            f"{problem.readings} readings cannot tell {problem.size} unknowns: {listed(problem.names)}."
+            f"{problem.readings} readings cannot determine {problem.size} unknowns: {listed(problem.names)}."
         )
     with collected_warnings() as told:
         z, evaluations = np.zeros(problem.size), 0
@@ -131,7 +131,7 @@ def _refuse_bad_start(problem: Problem, z: Array) -> None:
     """Raise an error that says why the model cannot be simulated with the initial guess."""
     if not np.isfinite(problem.residuals(z)).all():
         problem.modelled(z)  # raises what is wrong
-        raise DynamicsError("identify: the model has readings that are not finite at the start of the search.")  # fmt: skip
+        raise DynamicsError("identify: the model gives readings that are not finite at the start of the search.")  # fmt: skip
 
 
 def _columns(problem: Problem, name: str) -> dict[int, list[int]]:
@@ -252,37 +252,37 @@ def _doubts(
     found = []
     if search.status == 0:
         found.append(
-            f"the search did not end within {search.nfev} evaluations: the values are not the best ones. Give better starts or a "
-            "larger max_evaluations."
+            f"the search did not converge within {search.nfev} evaluations, so the values are not the best ones. Give "
+            "better starts or a larger max_evaluations."
         )
     if problem.refused is not None:
         z, why = problem.refused
         if np.abs(search.x - 1.0 - z).max() < BESIDE:
             found.append(
-                f"the search ended beside numbers that the model cannot have, and the values may not be the best ones: {why} Give "
-                "other starts, or fix some of the parameters."
+                "the search ended next to values that are impossible for the model, so the result may not be the best "
+                f"one: {why} Give other starts, or fix some of the parameters."
             )
     for one in told:
         if not one.known:
             size = "at all" if not np.isfinite(one.standard_error) else f"better than to {100.0 * one.standard_error:.2g} %"  # fmt: skip
             found.append(
-                f"the readings do not tell {one.words} {size}: several values fit them equally well. Fix one of these "
+                f"the readings do not determine {one.words} {size}: several values fit them equally well. Fix one of these "
                 "parameters, give it a prior, or measure more (lb.identification.excitation, place_sensors)."
             )
     for one, active in zip(problem.unknowns, search.active_mask):
         if active:
             bound = one.low if active < 0 else one.high
             found.append(
-                f"{one.name} is at its bound, {bound:g}: its standard error means nothing there, and the model or the bound may be "
-                "wrong."
+                f"{one.name} is at its bound, {bound:g}: its standard error is meaningless there, and the model or the "
+                "bound may be wrong."
             )
     seen = [r for r in rows if float(np.mean(r.normalized**2)) > UNSEEN**2]
     coloured = [r for r in seen if r.white < DOUBT / len(rows)]
     if coloured:
         which = listed(f"{r.label} in {r.experiment}" for r in coloured)
         found.append(
-            f"residuals are not white: {which}. The model leaves something out, or the noise is correlated; standard errors are "
-            "then too small. Look at result.plot()."
+            f"residuals are not white: {which}. The model leaves something out, or the noise is correlated; the standard "
+            "errors are then too small. Look at result.plot()."
         )
     if not estimated and freedom > 0:
         ratio = np.sqrt(chi_square / freedom)
@@ -292,8 +292,8 @@ def _doubts(
                 "data first, and identification.regression gives better values to start from. "
             )
             found.append(
-                f"residuals are {ratio:.3g} times as large as the noise of the sensors says: the noise is not what it should be, "
-                f"or the model leaves something out. {astray if ratio > ASTRAY else ''}"
-                "Standard errors count with the noise of the sensors."
+                f"residuals are {ratio:.3g} times as large as the noise of the sensors implies: the noise is not what was "
+                f"assumed, or the model leaves something out. {astray if ratio > ASTRAY else ''}The standard errors "
+                "assume the noise of the sensors."
             )
     return found

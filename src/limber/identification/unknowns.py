@@ -110,7 +110,7 @@ def sought(system: System, given: Any) -> list[Sought]:
             )
         found += _of_parameter(system, name, how)
     if not found:
-        raise ArgumentValueError("parameters names nothing: give at least one parameter.")
+        raise ArgumentValueError("parameters is empty: give at least one parameter.")
     names = [one.name for one in found]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
@@ -124,7 +124,7 @@ def _of_parameter(system: System, name: Any, how: Unknown) -> list[Sought]:
     value, quantity = np.asarray(parameter.value), parameter.quantity
     if quantity == "rotation":
         raise ArgumentValueError(
-            f"parameter {name!r} is a rotation matrix, whose elements cannot change by themselves: identify other numbers."
+            f"parameter {name!r} is a rotation matrix, whose elements cannot change independently: identify other numbers."
         )
     symmetric = quantity in SYMMETRIC and value.ndim == 2
     places = [tuple(map(int, i)) for i in np.ndindex(value.shape)]
@@ -193,7 +193,7 @@ def _sought(
     )
     if log and not start > 0.0:
         raise ArgumentValueError(
-            f"start of {name!r} must be greater than 0, got {start:g}: it is sought by its logarithm. Give start=..., or "
+            f"start of {name!r} must be greater than 0, got {start:g}: its logarithm is estimated. Give start=..., or "
             'scale="linear".'
         )
     if not low <= start <= high or not low < high:

@@ -199,7 +199,7 @@ def begin_step(context, clock, stops, y, k, tiny):
 
 @kernel
 def try_step(context, clock, method, t, h, n, y, k, y_new, point, step):
-    """Compute y_new and all rates of a step: (whether it was found and meets closures, the error over the tolerance)."""
+    """Compute y_new and all rates of a step: (whether it was found and satisfies closures, the error over the tolerance)."""
     rtol, atol = clock[RTOL], clock[ATOL]
     if method[IS_IMPLICIT] != 0.0:
         step[STEP_TIME], step[STEP_LENGTH], step[STEP_RTOL], step[STEP_ATOL] = t, h, rtol, atol
@@ -219,7 +219,7 @@ def try_step(context, clock, method, t, h, n, y, k, y_new, point, step):
 
 @kernel
 def choose_next_step(clock, method, h, error, clipped):
-    """Set the step after an accepted one; `method_record.StepControl` tells how."""
+    """Set the step after an accepted one; `method_record.StepControl` defines how."""
     factor = method[LARGEST_FACTOR]
     if error > 0.0:
         factor = method[SAFETY] * error ** method[PROPORTIONAL_EXPONENT]

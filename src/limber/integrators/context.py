@@ -18,7 +18,7 @@ PLAN_HEAD = 3
 L_SPEED, L_HELD, L_FADING, L_RATE, L_LIMIT, L_STALL, L_DROP, L_POWER = range(8)
 LAW = 8
 
-#: Times are resolved to this part: that of an event to this part of its step, the end of a run to this part of its time.
+#: Times are resolved to this fraction: that of an event to this fraction of its step, the end of a run to this fraction of its time.
 RESOLUTION = 1e-14
 
 # What `advance` returns.
@@ -45,7 +45,7 @@ GEOMETRY_TOPO, GEOMETRY_CONST, GEOMETRY_WORK = range(28, 31)
 VIOLATIONS, ROW_RATES, CORRECTION_SWEEP, PROJECTION = range(31, 35)
 # An environment: the function that gives its generalized forces, or 0; its record; where the forces are.
 FIELD, FIELD_RECORD, FIELD_FORCES = range(35, 38)
-SOUGHT = 38  # 1: there are cut joints whose coordinates are sought
+SOUGHT = 38  # 1: there are cut joints whose coordinates are searched for
 ROW_UNITS = 39  # the unit of each closure row: 1 rad or m, or what a relation changes by in one
 CONTEXT = 40
 
@@ -90,7 +90,7 @@ MOTION = 11
 
 # Shared numbers: the time that the clock counts from, and the first value of a function that was not finite.  FAULT is
 # the number of the signal, counted from 1 (for events: one more than there are signals), FAULT_PART its element.
-# GAP is by how much the closures cannot be met where the last step went, at the row GAP_ROW; 0: they can.
+# GAP is by how much the closures cannot be satisfied where the last step went, at the row GAP_ROW; 0: they can.
 # EXTENT is the size of a closed system in m.
 # LEAVING is the power of the energy that leaves with propellant, which is negative.
 ORIGIN_TIME, FAULT, FAULT_TIME, FAULT_PART, GAP, GAP_ROW, EXTENT, LEAVING = range(8)
@@ -113,14 +113,14 @@ STIFF_STEPS = (
 MOST_STIFF_STEPS = (
     17  # `advance` returns STIFF when there are so many of them; 0: it does not count
 )
-PROJECTED_STEPS = 18  # so many steps to come have stages that meet the closures
+PROJECTED_STEPS = 18  # so many steps to come have stages that satisfy the closures
 AVOIDED_STEPS = 19  # steps from here that were rejected because they end at a singular position
 # The condition of the closure rows (`projection`): at the state reached, at the end of the step in progress, the worst in
 # that step, and the best so far.
 CONDITION, NEW_CONDITION, WORST_CONDITION, BEST_CONDITION = range(20, 24)
 CLOCK = 24
 
-# What an implicit step is given: STEP_PROJECTED is 1 if its stages meet the closures, STEP_BEST the best condition of their
+# What an implicit step is given: STEP_PROJECTED is 1 if its stages satisfy the closures, STEP_BEST the best condition of their
 # rows so far.  It returns the error and, of projected stages, the worst condition.
 STEP_TIME, STEP_LENGTH, STEP_RTOL, STEP_ATOL, STEP_ERROR = range(5)
 STEP_PROJECTED, STEP_CONDITION, STEP_BEST = range(5, 8)

@@ -55,7 +55,7 @@ def dense(method, n, h, k, y, x, w, out):
 def state_within(context, method, n, h, k, y, at, x, w, out):
     """The state at the fraction x of a step from the time `at` of the simulation.
 
-    Driven joints are as prescribed, and the closures are met.
+    Driven joints are as prescribed, and the closures are satisfied.
     """
     dense(method, n, h, k, y, x, w, out)
     if context[MOTIONS] > 0:

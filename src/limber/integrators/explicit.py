@@ -19,7 +19,7 @@ from .rates import evaluate, independent, tolerance
 
 @kernel
 def explicit_step(context, clock, method, t, h, n, y, k, y_new, point):
-    """The stages and the end of an explicit step, with the rate there; whether the closures are met at the end."""
+    """The stages and the end of an explicit step, with the rate there; whether the closures are satisfied at the end."""
     s = int(method[STAGES])
     A, b, c = block(method, AT_A), block(method, AT_B), block(method, AT_C)
     met, worst = True, clock[CONDITION]
@@ -59,8 +59,8 @@ def explicit_error(context, method, n, h, k, y, y_new, rtol, atol):
     """Root mean square of the estimated error over the tolerance.
 
     Two estimates are combined as in Hairer, Norsett & Wanner, (10.17).  The energy that came in follows from the
-    state and is not controlled, but for the work of torques where joints are driven: a path may be exact in one long step,
-    over which the power is not.  The mean is over the freedoms: with closures it is no smaller than that of a system
+    state and is not controlled, except for the work of torques where joints are driven: a path may be exact in one long step,
+    over which the power is not.  The mean is over the degrees of freedom: with closures it is no smaller than that of a system
     with fewer coordinates, which are some of these.
     """
     s, second_weight = int(method[STAGES]), method[SECOND_WEIGHT]

@@ -24,7 +24,7 @@ in stiff directions (Hairer & Wanner II, IV.8).  Along the speeds, with e_q = h^
 
 where the last e_q is computed from the rates of the coordinates, quaternions included.
 
-The stages of a closed system meet the closures in their accelerations, so that the state at the end is off them by an error
+The stages of a closed system satisfy the closures in their accelerations, so that the state at the end is off them by an error
 of the order of the method.  The projection that brings it back (`projection`) moves it by at least that error, and where a
 mechanism comes near a singular position by far more than the embedded formula shows: the larger of the two is the error of
 the step.
@@ -308,7 +308,7 @@ def solve_stage(context, memory, step, c, at, y, y_new, rate):
 
 @kernel
 def on_closures(context, memory, step, y_new):
-    """Put the stage y_new, moved onto the closures, to POINT if stages are projected; whether the closures are met."""
+    """Put the stage y_new, moved onto the closures, to POINT if stages are projected; whether the closures are satisfied."""
     if step[STEP_PROJECTED] == 0.0:
         return True
     topo, z = words_at(context[TOPO]), numbers_at(memory[POINT])

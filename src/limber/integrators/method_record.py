@@ -5,10 +5,10 @@ Every method, explicit or diagonally implicit, is described by the rates that a 
     k_0            the rate at the start of the step; it is the last rate of the step before
     k_1 .. k_s-1   the other stages, k_i at y + h sum_j A_ij k_j and t + c_i h
     k_s            the rate at the end, at y_new = y + h sum_j b_j k_j
-    k_s+1 ..       extra stages, computed only in steps within which the state is asked for
+    k_s+1 ..       extra stages, computed only in steps within which the state is requested
 
 A method whose last stage is the rate at the end (first same as last) leaves that stage out of A, because every
-method has k_s.  The stages of an implicit method all have A_ii = gamma but for the first, which is explicit, and its
+method has k_s.  The stages of an implicit method all have A_ii = gamma except for the first, which is explicit, and its
 last row of A is b (stiffly accurate): the last stage is the end of the step, and k_s is k_s-1.
 
 Errors are weights of k_0 .. k_s.  An explicit method has one estimate, or two that are combined as in DOP853.

@@ -1,7 +1,7 @@
-"""States that meet the closures: where a step, dense output or an event leads to is brought back onto them.
+"""States that satisfy the closures: where a step, dense output or an event leads to is brought back onto them.
 
 The error of a step takes q and v away from the closures by no more than the tolerance.  q takes steps of Gauss and
-Newton until the closures are met, and v loses what violates them,
+Newton until the closures are satisfied, and v loses what violates them,
 
     q <- q (+) P^-1 A^T (A P^-1 A^T)^-1 (-violations),     v <- v - P^-1 A^T (A P^-1 A^T)^-1 A v,
 
@@ -12,7 +12,7 @@ and all others move.
 
 Where a mechanism is singular, two branches of its motion cross.  Accelerations are smooth along each of them, but off
 them they grow with the inverse square of the distance from the singular position, so the stages of an explicit step
-have to meet the closures as well.  An explicit method with projected stages is the same method for the rates
+have to satisfy the closures as well.  An explicit method with projected stages is the same method for the rates
 f(projection(y)), which keeps its order.  It costs several times as much, and is done for PROJECTED steps after a rejected
 one.  Even so rounding grows with the third power of the inverse distance (`rounding`), so that near a singular position a
 shorter step does not have a smaller error.  Steps pass through such positions and do not end at them.
@@ -80,7 +80,7 @@ from .method_record import IS_IMPLICIT
 from .motions import prescribe
 from .rates import tolerance
 
-#: Rows are met if they are off by less than MET, in rad, m or, of a relation, what a coordinate changes it by in one, and less than this part of the
+#: Rows are met if they are off by less than MET, in rad, m or, of a relation, what a coordinate changes it by in one, and less than this fraction of the
 #: system's size if that is below 1 m; their speeds are compared with this times the largest speed, or times 1.  Corrections
 #: are made until then or as long as they help.
 MET, STEPS = 1e-15, 20
@@ -184,9 +184,9 @@ def project_speeds(context, metric, q, v, off, dv, there):
 
 @kernel
 def project(context, metric, y):
-    """Bring the state y onto the closures: 0 if it was there, 1 if it was moved, -1 if the closures cannot be met near it.
+    """Bring the state y onto the closures: 0 if it was there, 1 if it was moved, -1 if the closures cannot be satisfied near it.
 
-    metric: the constants of the system whose mass matrix is P.  SHARED tells by how much and where closures are not met.
+    metric: the constants of the system whose mass matrix is P.  SHARED contains by how much and where closures are not satisfied.
     """
     topo, shared = words_at(context[TOPO]), numbers_at(context[SHARED])
     rows = context[CLOSURE_ROWS]
@@ -301,7 +301,7 @@ def rounding(context, clock, h, y, rtol, atol):
 def rounding_in(context, worst, most, h, y, rtol, atol):
     """What rounding adds to the speeds of y in a time h over the tolerance, where the condition of the rows is `worst` times the best.
 
-    most: the largest error for which rounding is held responsible, as a part of the speeds.
+    most: the largest error for which rounding is held responsible, as a fraction of the speeds.
     """
     topo = words_at(context[TOPO])
     speed = largest(shifted(y, topo[NQ]), topo[NV])

@@ -65,7 +65,9 @@ def read_abaqus(
         for source, (first, second), table in zip(sources, rows, tables)
     )
     structure = structure_of_labels(sources[0], labels, M, K, deck, geometry_source, factors)
-    geometry_source.report("The matrices have in them whatever these say about mass and stiffness.")
+    geometry_source.report(
+        "The matrices already contain whatever these define about mass and stiffness."
+    )
     return structure
 
 
@@ -77,7 +79,7 @@ def _read_table(source: Source) -> Array:
         if text.strip() and not text.lstrip().startswith("*")
     ]
     if not lines:
-        raise source.error("there are no entries in it. Is the file cut off?")
+        raise source.error("the file contains no entries. Is it cut off?")
     width = len(lines[0][1].split())
     width = width if width in _LINES else _LABELLED
     try:
@@ -119,6 +121,6 @@ def _labels_in_order(source: Source, n: int, deck: Deck) -> list[Label]:
         if nodes and n in (3 * len(nodes), 6 * len(nodes)):
             return [(node, d) for node in nodes for d in range(1, n // len(nodes) + 1)]
     raise source.error(
-        f"has {n} rows, and the deck {len(deck.numbers)} nodes: rows without labels must be 3 or 6 for every node. Write the "
-        "matrices with *MATRIX OUTPUT, FORMAT=MATRIX INPUT, which names their freedoms."
+        f"has {n} rows, but the deck has {len(deck.numbers)} nodes: without labels there must be 3 or 6 rows for every "
+        "node. Write the matrices with *MATRIX OUTPUT, FORMAT=MATRIX INPUT, which names their degrees of freedom."
     )

@@ -25,7 +25,7 @@ from limber.io.fields import (
 from limber.io.rotations import RotationSection
 from limber.io.section import Section
 
-#: A bound that keeps a slip of the finger from filling the memory.
+#: A bound that prevents a typing error from filling the memory.
 MAX_ELEMENTS = 10_000
 
 
@@ -110,7 +110,9 @@ class BeamSection(Section):
         given = {name: x for name, x in self.factors if x is not None}
         for name in given:
             if name not in ("mass", "stiffness", *made.beam_parts):
-                raise (where / "factors").error(f"the beam has no modes that {name} makes.", name)
+                raise (where / "factors").error(
+                    f"the beam has no modes for which {name} is the stiffness.", name
+                )
         return varied(made, Variation(given))
 
 

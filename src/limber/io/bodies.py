@@ -73,7 +73,7 @@ class NodesSection(PointsSection):
             given |= {name: x for name, x in read.items() if given[name] is None}
         for name in ("mass", "position", "translation", "stiffness"):
             if given[name] is None:
-                raise where.error(f"{name!r} is missing: neither here nor in an .npz.")
+                raise where.error(f"{name!r} is missing both here and in an .npz file.")
         with where.checked():
             body = FlexibleBody.from_nodes(**given)
         return _recovering(body, recovery, where / "file")
@@ -100,7 +100,7 @@ class ModalSection(Section):
         beside = [key for key in self.model_fields_set if key not in ("file", "group")]
         if beside:
             raise where.error(
-                f"{beside[0]!r} is given beside 'file', which has all of the body. Leave one of them out.", beside[0]
+                f"{beside[0]!r} is given together with 'file', which contains the entire body. Leave one of them out.", beside[0]
             )  # fmt: skip
         assert self.file is not None
         return body_of_arrays(
@@ -117,7 +117,7 @@ class ModalSection(Section):
         assert self.nodes is not None and self.stiffness is not None
         if (self.points is None) == (self.integrals is None):
             raise where.error(
-                "give either 'points' or 'integrals', which carry the mass of the body."
+                "give either 'points' or 'integrals', which define the mass of the body."
             )
         carrier: MassPoints | ModalIntegrals
         if self.points is not None:
@@ -139,7 +139,7 @@ class ModalSection(Section):
         n, m = len(self.nodes.names), len(stiffness)
         with (where / "nodes").checked():
             if len(set(self.nodes.names)) != n:
-                raise ArgumentValueError("names has a name twice: every node needs its own.")
+                raise ArgumentValueError("names contains a name twice: every node needs its own.")
             shapes = Shapes(
                 array("position", self.nodes.position, (n, 3), "One row per name."),
                 array("translation", self.nodes.translation, (n, 3, m), "As many modes as points."),
@@ -249,7 +249,7 @@ def body_data(body: Body, expand: bool) -> dict[str, Any]:
     """A body as files write it; `expand` writes beams as their numbers instead of their recipe."""
     if body.kind not in WRITERS:
         raise ArgumentTypeError(
-            f"a body of kind {body.kind!r} has no form in files; those of kind {listed(WRITERS)} have."
+            f"a body of kind {body.kind!r} cannot be written to a file; those of kind {listed(WRITERS)} can."
         )
     data = WRITERS[body.kind](body, expand)
     recovery = body.recovery if "beam" in data else body.recovered()

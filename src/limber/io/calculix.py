@@ -45,13 +45,15 @@ def read_calculix(
     geometry_source = job.beside(".inp") if geometry is None else Source(geometry, "geometry")
     if not geometry_source.exists():
         raise geometry_source.error(
-            "there is no such file. Pass geometry= the deck (.inp) or the results (.frd) that have the nodes."
+            "there is no such file. Pass the deck (.inp) or the results (.frd) that contain the nodes as geometry=."
         )
     labels = _read_order(order)
     K, M = (_read_triplets(file, len(labels)) for file in (stiffness, mass))
     deck = read_geometry(geometry_source)
     structure = structure_of_labels(stiffness, labels, M, K, deck, geometry_source, factors)
-    geometry_source.report("The matrices have in them whatever these say about mass and stiffness.")
+    geometry_source.report(
+        "The matrices already contain whatever these define about mass and stiffness."
+    )
     return structure
 
 
@@ -59,7 +61,7 @@ def read_geometry(source: Source) -> Deck:
     """Nodes and elements of a deck or of results."""
     deck = frd_geometry(source) if source.path.suffix.lower() == ".frd" else read_deck(source)
     if not deck.numbers:
-        raise source.error("there are no nodes in it: it needs a *NODE table.")
+        raise source.error("the file contains no nodes: it needs a *NODE table.")
     return deck
 
 
@@ -97,13 +99,13 @@ def _read_triplets(source: Source, n: int) -> sp.csr_array:
         line = int(np.argmin(fits)) + 1
         raise source.error(
             f"must be row, column, value with rows and columns from 1 to {n}, the number of lines of the .dof file, got "
-            f"{shown(lines[line - 1].strip())}. Are the files of one run, and whole?",
+            f"{shown(lines[line - 1].strip())}. Are the files complete, and from the same run?",
             line,
         )
     rows, columns = index.astype(np.int64).T - 1
     if max(rows.max(), columns.max()) != n - 1:
         raise source.error(
-            f"has rows up to {max(rows.max(), columns.max()) + 1}, and the .dof file {n} lines. Are the files of one run, and "
-            "whole?"
+            f"has rows up to {max(rows.max(), columns.max()) + 1}, but the .dof file has {n} lines. Are the files "
+            "complete, and from the same run?"
         )
     return symmetric_of_triplets(source, rows, columns, table[:, 2], n)

@@ -111,7 +111,7 @@ class ClosureSection(Section):
             fitting = ("name", kinds[0], *BESIDE[kinds[0]])
             for key in data:
                 if key in cls.model_fields and key not in fitting:
-                    raise problem(f"does not go with {kinds[0]}. Remove one of them.", key)
+                    raise problem(f"cannot be combined with {kinds[0]}. Remove one of them.", key)
         elif not kinds and isinstance(data, dict) and ("a" in data or "b" in data):
             raise problem("has an end but no joint: add the joint that runs from a to b.")
         return data
@@ -130,11 +130,13 @@ class ClosureSection(Section):
     def build(self, attachments: Mapping[str, Attachment], where: Where) -> Closure | Relation:
         """The closure, for the bodies of an existing system; it must have a name."""
         if self.name is None:
-            raise where.error("'name' is missing: what is attached later needs a name.")
+            raise where.error("'name' is missing: a closure that is attached later needs a name.")
         if self.gear is not None:
             gear, here = self.gear, where / "gear"
             if gear.driven == gear.driver:
-                raise here.error("driven and driver are the same joint: gear two joints.")
+                raise here.error(
+                    "driven and driver are the same joint: a gear connects two different joints."
+                )
             terms = {gear.driven: 1.0, gear.driver: -gear.ratio}
             with where.checked("gear"):
                 made = {"name": self.name, "terms": terms, "value": gear.offset}

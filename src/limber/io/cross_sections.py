@@ -104,7 +104,7 @@ class CrossSectionSection(FileSection):
                 )
             if numeric and (self.material is not None or self.slender):
                 raise ArgumentTypeError(
-                    "material and slender go with a form; the numbers of a section have both in them."
+                    "material and slender can only be used with a form; the numbers of a section already include both."
                 )
             missing = [name for name in NUMBERS[:4] if name not in numeric]
             if numeric and missing:
@@ -132,7 +132,9 @@ class TaperSection(CrossSectionSection):
         if self.root is None and self.tip is None:
             return self.build(where)
         if self.root is None or self.tip is None or len(self.model_fields_set) > 2:
-            raise where.error("a taper has root and tip, each a cross section, and nothing else.")
+            raise where.error(
+                "a taper must have root and tip, each a cross section, and nothing else."
+            )
         return self.root.build(where / "root"), self.tip.build(where / "tip")
 
 

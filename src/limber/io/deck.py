@@ -24,7 +24,7 @@ TYPES = {
     "SPRINGA": ("line", 2, 2), "SPRING2": ("line", 2, 2), "DASHPOTA": ("line", 2, 2),
     "SPRING1": ("point", 1, 1), "MASS": ("point", 1, 1), "ROTARYI": ("point", 1, 1),
 }  # fmt: skip
-#: Keywords that say nothing about where nodes and elements are, and that the stored matrices have in them already.
+#: Keywords that say nothing about where nodes and elements are, and that the stored matrices already include.
 _SILENT = {
     "HEADING", "MATERIAL", "DENSITY", "DAMPING", "EXPANSION", "ELSET", "SURFACE", "FREQUENCY",
     "SOLID SECTION", "SHELL SECTION", "BEAM SECTION", "MEMBRANE SECTION", "MASS", "SPRING", "DASHPOT",
@@ -34,13 +34,13 @@ _SILENT = {
     "MATRIX OUTPUT", "USER MATERIAL", "DEPVAR", "ROTARY INERTIA",
     "BOUNDARY", "AMPLITUDE", "INITIAL CONDITIONS",
 }  # fmt: skip
-#: Keywords that make or move nodes, which the reader does not do.
+#: Keywords that create or move nodes, which the reader does not support.
 _PLACING = ("SYSTEM", "NGEN", "NFILL", "NCOPY", "NMAP")
-#: Keywords whose tables are read, and may be in a file of their own in Abaqus.
+#: Keywords whose tables are read and may be in a separate file in Abaqus.
 _TABLES = ("NODE", "ELEMENT", "NSET")
 #: Keywords that have an END.
 _ENDED = ("STEP", "PART", "INSTANCE", "ASSEMBLY")
-#: The most files that a deck may include, one in the other or beside each other.
+#: The largest number of files that a deck may include, nested or one after another.
 _INCLUDES = 100
 
 
@@ -93,8 +93,8 @@ def read_deck(source: Source) -> Deck:
                 number(file, x, line, "a number of *INSTANCE") for x in text.split(",") if x.strip()
             ):
                 raise file.error(
-                    "*INSTANCE moves or turns its part: write the deck flat (in Abaqus, with 'Do not use parts and "
-                    "assemblies'), so that its nodes are where the matrices have them.",
+                    "*INSTANCE moves or turns its part: write a flat deck (in Abaqus, with 'Do not use parts and "
+                    "assemblies'), so that its nodes are in the same positions as in the matrices.",
                     line,
                 )
         elif keyword == "NSET" and "ELSET" not in options:
@@ -144,7 +144,7 @@ def _lines(source: Source, depth: int = 0) -> Iterator[tuple[Source, int, str]]:
 
 
 def _whole_lines(source: Source) -> Iterator[tuple[int, str]]:
-    """(line, text) without comments; a keyword line that ends with a comma goes on in the next one, with more options."""
+    """(line, text) without comments; a keyword line that ends with a comma continues on the next one, with more options."""
     begun, at = "", 0
     for line, raw in enumerate(source.text().splitlines(), 1):
         text = raw.strip()
@@ -173,13 +173,14 @@ def _start(
     """A keyword line."""
     if keyword in _PLACING:
         raise file.error(
-            f"*{keyword} makes or moves nodes, which is not done here: write the deck with the coordinates of all nodes, as "
-            "*NODE tables.",
+            f"*{keyword} makes or moves nodes, which is not supported: write the deck with the coordinates of all nodes "
+            "in *NODE tables.",
             line,
         )
     if keyword in _TABLES and "INPUT" in options:
         raise file.error(
-            f"*{keyword} has its table in a file of its own, INPUT={options['INPUT']}: write *{keyword} without INPUT and, in the "
+            f"*{keyword} has its table in a separate file, INPUT={options['INPUT']}: write *{keyword} without INPUT and, "
+            "in the "
             f"next line, *INCLUDE, INPUT={options['INPUT']}.",
             line,
         )
@@ -201,8 +202,8 @@ def _start(
         deck.opened[keyword] += 1
         if keyword in ("PART", "INSTANCE") and deck.opened[keyword] > 1:
             raise file.error(
-                "the deck is one of several parts and instances, whose nodes have other numbers in the matrices: write it "
-                "flat (in Abaqus, with 'Do not use parts and assemblies').",
+                "the deck has several parts and instances, whose nodes have other numbers in the matrices: write a flat "
+                "deck (in Abaqus, with 'Do not use parts and assemblies').",
                 line,
             )
     elif keyword.removeprefix("END ") in _ENDED:
@@ -229,7 +230,7 @@ def _type(file: Source, line: int, options: dict[str, str]) -> tuple[str, int, i
         if given == start or (given.startswith(start) and not given[len(start)].isdigit()):
             return TYPES[start]
     raise file.error(
-        f"the element type {shown(given)} is unknown here. Known types start with {', '.join(TYPES)}.",
+        f"the element type {shown(given)} is not supported. Supported types start with {', '.join(TYPES)}.",
         line,
     )
 

@@ -32,7 +32,7 @@ def read_bytes(path: Path, limit: int = MAX_BYTES) -> bytes:
             raise FileError(f"{path}: this is not a regular file.", str(path))
         if path.stat().st_size > limit:
             raise FileError(
-                f"{path}: larger than {limit // 2**20} MiB. Put large arrays into an .npz beside it.",
+                f"{path}: larger than {limit // 2**20} MiB. Put large arrays into an .npz file next to it.",
                 str(path),
             )
         note_read(path)
@@ -154,7 +154,7 @@ class Where:
             raise self.error(str(error), *(("bodies", body[1]) if body else ())) from error
         except (ArithmeticError, np.linalg.LinAlgError, MemoryError) as error:
             raise self.error(
-                f"cannot be computed with these numbers ({error}). Are the units SI, the sizes sensible?"
+                f"cannot be computed with these numbers ({error}). Are the units SI, and are the sizes sensible?"
             ) from error
 
 

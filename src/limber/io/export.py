@@ -28,7 +28,7 @@ HEAD = """\
 
 
 def write_model(model: Assembly | System, path: Path, expand_beams: bool, arrays: str) -> None:
-    """Write the model file, and the .npz beside it if arrays go there; each appears complete or not at all."""
+    """Write the model file, and the .npz next to it if arrays go there; each appears complete or not at all."""
     data = model_data(model, expand_beams, path.parent)
     store: dict[str, np.ndarray] = {}
     if arrays == "npz":
@@ -37,7 +37,7 @@ def write_model(model: Assembly | System, path: Path, expand_beams: bool, arrays
     beside = path.with_suffix(".npz")
     if store and beside.exists() and not path.exists():
         raise FileError(
-            f"{beside}: is there already, without {path.name}: arrays of something else, which would be lost. Give the "
+            f"{beside}: already exists, without {path.name}: it contains other arrays, which would be lost. Give the "
             "model another name.",
             str(beside),
         )

@@ -133,9 +133,7 @@ def per_speed(*, minimum: float | None = 0.0, above: bool = False, infinite: boo
 
 def _limits(value: Any) -> list:
     """[lower, upper], with null for a missing limit, or a list of such pairs; the joint checks how many it takes."""
-    expected = (
-        "a pair [lower, upper] with null for a limit that is not there, or a list of such pairs"
-    )
+    expected = "a pair [lower, upper] with null for a missing limit, or a list of such pairs"
 
     def bound(value: Any, *at: int) -> float | None:
         return None if value is None else _finite(value, "a number or null", *at)

@@ -39,7 +39,7 @@ ROBOT_SUFFIXES = {
 
 
 def robot_kind(path: Path) -> str | None:
-    """The kind of a file of another tool, "urdf", "mjcf" or "sdf"; None if it is no such file."""
+    """The kind of a file of another tool, "urdf", "mjcf" or "sdf"; None if it is not such a file."""
     suffix = path.suffix.lower()
     if suffix != ".xml":
         return ROBOT_SUFFIXES.get(suffix)
@@ -56,7 +56,7 @@ def robot_kind(path: Path) -> str | None:
 def load(path: str | PathLike, *, lenient: bool = False) -> Assembly:
     """Read the assembly of a model file (YAML), or of a URDF, MJCF or SDF file.
 
-    path : the path of the file.  Files that it names are looked for beside it.  An error in the file raises a
+    path : the path of the file.  Files that it names are looked for next to it.  An error in the file raises a
         `FileError` with file, line, column and the path of the key.  Nothing in a file is executed.
         Files that end in .xml are distinguished by their first tag.
     lenient : True for URDF and SDF files with minor errors; see `limber.io.read_urdf`.
@@ -65,9 +65,7 @@ def load(path: str | PathLike, *, lenient: bool = False) -> Assembly:
     kind = robot_kind(where)
     if flag("lenient", lenient) and kind not in ("urdf", "sdf"):
         hint = (
-            " In a model file, write `lenient: true` into its `urdf` section."
-            if kind is None
-            else ""
+            " In a model file, write `lenient: true` in its `urdf` section." if kind is None else ""
         )
         raise ArgumentValueError(f"lenient is for URDF and SDF files, not for {where.name}.{hint}")
     if kind == "urdf":
@@ -103,7 +101,7 @@ def save(
     expand_beams : True to write the numbers of a beam (mode shapes at all of its mass points) instead of its few
         arguments.  Otherwise `load` computes the beam again: the result is identical to the bit with the same
         versions of NumPy and SciPy, and to rounding with others.
-    arrays : "inline", or "npz" to put arrays into an .npz beside the file: those of bodies with mode shapes, with
+    arrays : "inline", or "npz" to put arrays into an .npz next to the file: those of bodies with mode shapes, with
         strains, section forces, and the lines and surfaces of reduced structures for pictures.  An existing .npz of
         that name is replaced together with its model file; one without a model file is an error.
     """
@@ -116,7 +114,7 @@ def save(
     where = file_path(path)
     if where.suffix.lower() in (*ROBOT_SUFFIXES, ".xml", ".npz"):
         raise ArgumentValueError(
-            f"path={str(where)!r}: a model file is YAML, and {where.suffix} says something else: give a name that ends in "
+            f"path={str(where)!r}: a model file is YAML, but the name ends in {where.suffix}: give a name that ends in "
             ".yaml."
         )
     write_model(assembly, where, flag("expand_beams", expand_beams), arrays)

@@ -77,7 +77,7 @@ def read_frd(path: str | PathLike, *, units: str | tuple[float, float] = "m-kg")
     shapes = list(_blocks(source, deck))
     if not shapes:
         raise source.error(
-            "there are no mode shapes in it: a *FREQUENCY step writes them with *NODE FILE and U."
+            "the file contains no mode shapes: a *FREQUENCY step writes them with *NODE FILE and U."
         )
     n = len(deck.numbers)
     translation = np.zeros((n, 3, len(shapes)))
@@ -85,8 +85,8 @@ def read_frd(path: str | PathLike, *, units: str | tuple[float, float] = "m-kg")
         missing = [node for node in deck.numbers if node not in shape]
         if missing or len(shape) != n:
             raise source.error(
-                f"mode {r + 1} has {len(shape)} of {n} nodes, node {missing[0] if missing else 'unknown'} is not among them. "
-                "Is the file cut off?"
+                f"mode {r + 1} has {len(shape)} of {n} nodes; node {missing[0] if missing else 'unknown'} is missing. Is "
+                "the file cut off?"
             )
         translation[:, :, r] = [shape[node] for node in deck.numbers]
     rows = {node: i for i, node in enumerate(deck.numbers)}
@@ -153,13 +153,13 @@ def _blocks(
         )
     if others:
         warn(
-            f"{source.path}: ignored: results {', '.join(sorted(others))}; displacements of modes alone are read.",
+            f"{source.path}: ignored: results {', '.join(sorted(others))}; only displacements of modes are read.",
             ModelWarning,
         )
 
 
 def _check_format(source: Source, text: str, line: int) -> None:
-    """Blocks are in text with ten digits for a node (format 1); binary ones are refused."""
+    """Blocks are in text with ten digits for a node (format 1); binary ones are rejected."""
     if text[73:75].strip() not in ("0", "1"):
         raise source.error(
             "the block is binary or in an unknown format: write results with *NODE FILE (in text), not *NODE OUTPUT.",
@@ -176,7 +176,7 @@ def _rows(source: Source, lines: Iterator[tuple[int, str]], what: str) -> Iterat
         if key in ("-1", "-2"):
             yield line, text
         elif key not in ("-4", "-5"):
-            raise source.error(f"{what} has the line {shown(text)}. Is the file whole?", line)
+            raise source.error(f"{what} has the line {shown(text)}. Is the file complete?", line)
     raise source.error(f"{what} does not end with -3: the file is cut off. Run the job again.")
 
 
@@ -196,11 +196,11 @@ def _elements(source: Source, lines: Iterator[tuple[int, str]], deck: Deck) -> N
         if row.startswith(" -1"):
             code = whole_number(source, row[13:18], line, "the type of an element")
             if code not in _TYPES:
-                raise source.error(f"the element type {code} is unknown here.", line)
+                raise source.error(f"the element type {code} is not supported.", line)
             kind, nodes = _TYPES[code], []
             continue
         nodes += [whole_number(source, x, line, "a node of an element") for x in row[3:].split()]
         if kind is None or len(nodes) > kind[2] or not known.issuperset(nodes):
-            raise source.error("an element has too many nodes, or ones without a place.", line)
+            raise source.error("an element has too many nodes, or nodes without a position.", line)
         if len(nodes) == kind[2]:
             deck.elements.append((kind[0], kind[1], nodes))

@@ -165,7 +165,7 @@ class JointSection(PhysicsSection):
             if section is not None:
                 if options:
                     raise ArgumentTypeError(
-                        f"{next(iter(options))} does not go with {kind}: a grasp model has no physics of joints. Remove it."
+                        f"{next(iter(options))} cannot be used with {kind}: a grasp model has no joint physics. Remove it."
                     )
                 return grasp(**section.model_dump())
         if self.screw is not None:
@@ -220,7 +220,7 @@ def physics_data(physics: JointPhysics) -> dict[str, Any]:
         if unknown:
             names = ", ".join(sorted(map(str, unknown)))
             raise ArgumentTypeError(
-                f"{name} of a joint has the symbols {names}: files hold numbers. Put them in."
+                f"{name} of a joint contains the symbols {names}, but files hold numbers. Substitute numbers for them."
             )
     return dict(physics.given)
 
@@ -246,4 +246,4 @@ def kind_data(joint: J.Joint) -> Any:
         if kind is grasp:
             names = [x for x in ("friction", "torsion", "length") if hasattr(joint, x)]
             return {word: {x: getattr(joint, x) for x in names}} if names else word
-    raise ArgumentTypeError(f"joint {shown(joint)} is of a kind that files do not have.")
+    raise ArgumentTypeError(f"joint {shown(joint)} is of a kind that cannot be written to a file.")

@@ -41,17 +41,18 @@ def structure_of_labels(
     twice = _repeated(whose)
     if twice:
         raise source.error(
-            f"node {twice[0]} has direction {twice[1]} twice. CalculiX expands shells and beams with rotations into solids "
-            "whose freedoms it does not name: model them with solid elements (C3D10, C3D20), or give lb.Structure their "
+            f"node {twice[0]} has direction {twice[1]} twice. CalculiX expands shells and beams with rotations into "
+            "solids whose degrees of freedom it does not name: model them with solid elements (C3D10, C3D20), or give "
+            "lb.Structure their "
             "matrices from another program."
         )
     places = {number: i for i, number in enumerate(geometry.numbers)}
     unplaced = sorted({n for n, _ in whose} - places.keys())
     if unplaced:
         raise source.error(
-            f"node {several(unplaced)} has rows in the matrices and no place in {geometry_source.path}. CalculiX makes such "
-            "nodes for the inner modes of C3D8I elements (take C3D8, C3D10 or C3D20) and when it expands shells and beams "
-            "(run the deck with *NODE FILE, OUTPUT=3D and pass geometry= its .frd)."
+            f"node {several(unplaced)} has rows in the matrices but no position in {geometry_source.path}. CalculiX "
+            "creates such nodes for the inner modes of C3D8I elements (use C3D8, C3D10 or C3D20) and when it expands "
+            "shells and beams (run the deck with *NODE FILE, OUTPUT=3D and pass its .frd as geometry=)."
         )
     kept = sorted({n for n, _ in whose}, key=places.__getitem__)
     rows = {number: i for i, number in enumerate(kept)}
@@ -65,8 +66,8 @@ def structure_of_labels(
     edges, triangles = outline(geometry.elements, rows)
     position: Array = length * geometry.position[[places[n] for n in kept]]
     with source.checked(
-        "The matrices must be those of the free structure: leave out *BOUNDARY when they are stored, and give the node to "
-        "hold to reduce(clamped=...)."
+        "The matrices must be those of the free structure: leave out *BOUNDARY when they are stored, and pass the node "
+        "to be held to reduce(clamped=...)."
     ):
         structure = Structure(
             position,
@@ -81,10 +82,10 @@ def structure_of_labels(
     if left_out:
         lost = set(left_out)
         sets = [n for n, nodes in geometry.sets.by_name().items() if not lost.isdisjoint(nodes)]
-        of_sets = f" The set {several(sets)} is without it." if sets else ""
+        of_sets = f" The set {several(sets)} does not contain it." if sets else ""
         warn(
-            f"{source.path}: node {several(left_out)} of {geometry_source.path} has no freedoms in the matrices: it belongs to "
-            f"no element or follows other nodes. It is left out.{of_sets}",
+            f"{source.path}: node {several(left_out)} of {geometry_source.path} has no degrees of freedom in the "
+            f"matrices: it belongs to no element or follows other nodes. It is left out.{of_sets}",
             ModelWarning,
         )
     return structure
@@ -97,7 +98,7 @@ def _groups(geometry: Deck, geometry_source: Source, rows: dict[int, int]) -> di
         missing = [node for node in nodes if node not in known]
         if missing:
             geometry_source.ignore(
-                f"node {several(missing)} of the set {name}, which no *NODE table has"
+                f"node {several(missing)} of the set {name}, which no *NODE table contains"
             )
         found = [rows[node] for node in nodes if node in rows]
         if found:
@@ -118,7 +119,7 @@ def _repeated(labels: Sequence[Label]) -> Label | None:
 def _check_whole(
     source: Source, labels: Sequence[Label], geometry: Deck, geometry_source: Source
 ) -> None:
-    """Refuse nodes of which only some directions are free, and decks that hold nodes."""
+    """Reject nodes of which only some directions are free, and decks that hold nodes."""
     remedy = (
         "Store the matrices of the free structure: leave out *BOUNDARY (their mass is missing otherwise), and hold the "
         "nodes in reduce(clamped=...)."
@@ -129,14 +130,14 @@ def _check_whole(
     partly = [n for n, count in free.items() if count < 3]
     if partly:
         raise source.error(
-            f"node {several(partly)} moves in some of the directions x, y, z only: the others are fixed or depend on other "
-            f"nodes. {remedy}"
+            f"node {several(partly)} moves only in some of the directions x, y, z: the others are fixed or depend on "
+            f"other nodes. {remedy}"
         )
     fixed = [n for n in geometry.numbers if n not in free and n not in geometry.turning]
     if fixed and geometry.fixed_at is not None:
         raise source.error(
-            f"node {several(fixed)} has no freedoms in the matrices, and {geometry_source.path}:{geometry.fixed_at} fixes "
-            f"nodes by *BOUNDARY. {remedy}"
+            f"node {several(fixed)} has no degrees of freedom in the matrices, and "
+            f"{geometry_source.path}:{geometry.fixed_at} fixes nodes by *BOUNDARY. {remedy}"
         )
 
 
@@ -164,8 +165,8 @@ def symmetric_of_triplets(
     if wrong.size:
         i = first[wrong[0]]
         raise source.error(
-            f"the entry of row {rows[i] + 1}, column {columns[i] + 1} comes twice, or with another value than its mirror "
-            "image: the matrix must be symmetric, each entry once."
+            f"the entry of row {rows[i] + 1}, column {columns[i] + 1} occurs twice, or with a different value than its "
+            "mirror image: the matrix must be symmetric, and each entry must occur once."
         )
     once = np.setdiff1d(np.flatnonzero(values), second, assume_unique=True)
     off = once[rows[once] != columns[once]]

@@ -15,7 +15,7 @@ from limber.io.xml_tree import Element
 
 #: The armature that a lenient reader gives to a joint that moves no mass, kg m^2 or kg.
 ARMATURE = 1e-6
-#: What to do about a file that is refused.
+#: What to do about a file that is rejected.
 ADVICE = (
     "Correct the file, or read it with lenient=True (`lenient: true` in a model file, --lenient on the command line), "
     "which keeps it"
@@ -37,12 +37,12 @@ def link_body(
 
 
 def inertia_notes(bodies: Mapping[str, RigidBody]) -> list[str]:
-    """What to warn of: the inertias that are kept, but that no body has."""
+    """The warnings about inertias that are kept although no body has them."""
     notes = []
     strange = [name for name, body in bodies.items() if body.check_inertia is False]
     if strange:
         notes.append(
-            f"the inertias of links {listed(strange)} are kept, but no mass distribution has them: one principal "
+            f"the inertias of links {listed(strange)} are kept, although no mass distribution has them: one principal "
             "moment is larger than the sum of the others"
         )
     negative = {
@@ -60,15 +60,15 @@ def inertia_notes(bodies: Mapping[str, RigidBody]) -> list[str]:
 
 
 def armature_notes(joints: Sequence[str]) -> list[str]:
-    """What to warn of: the joints that got an armature."""
+    """The warnings about joints that were given an armature."""
     if not joints:
         return []
     if len(joints) == 1:
         what, whose = (
-            f"joint {joints[0]!r} moves no mass and has an armature",
+            f"joint {joints[0]!r} moves no mass and is given an armature",
             "its acceleration is",
         )
     else:
-        what = f"joints {listed(joints)} move no mass and have armatures"
+        what = f"joints {listed(joints)} move no mass and are given armatures"
         whose = "their accelerations are"
     return [f"lenient: {what} of {ARMATURE:g} kg m^2, or kg, so that {whose} defined"]

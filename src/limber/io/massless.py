@@ -22,7 +22,7 @@ def warn_of_massless(
     bare = [name for name, none in zip(names, (mass == 0.0) & (stiffness > 0.0)) if none]
     if 0 < len(bare) < len(names):
         warn(
-            f"{source.path}: node {several(bare)} has stiffness and no mass. That is right for nodes of "
-            "elements without density; if all parts of the model have mass, the mass matrix is cut off: write it again.",
+            f"{source.path}: node {several(bare)} has stiffness but no mass. That is correct for nodes of elements "
+            "without density; if all parts of the model have mass, the mass matrix is cut off: write it again.",
             ModelWarning,
         )

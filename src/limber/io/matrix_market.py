@@ -48,12 +48,12 @@ def read_matrix_market(
     for source, A in ((mass_source, M), (stiffness_source, K)):
         if A.shape not in ((3 * n, 3 * n), (6 * n, 6 * n)):
             raise source.error(
-                f"the matrix is {A.shape[0]} x {A.shape[1]}, and there are {n} nodes: it must have 3 or 6 rows a node."
+                f"the matrix is {A.shape[0]} x {A.shape[1]}, but there are {n} nodes: it must have 3 or 6 rows per node."
             )
     if M.shape != K.shape:
         raise mass_source.error(
-            f"the mass matrix is {M.shape[0]} x {M.shape[1]}, the stiffness matrix {K.shape[0]} x {K.shape[1]}: they must be of "
-            "one size."
+            f"the mass matrix is {M.shape[0]} x {M.shape[1]}, but the stiffness matrix is {K.shape[0]} x {K.shape[1]}: "
+            "they must have the same size."
         )
     freedoms = K.shape[0] // n
     turns = np.arange(K.shape[0]) % freedoms >= 3
@@ -123,7 +123,7 @@ def _square(source: Source, numbers: Array, sizes: list[int], symmetric: bool) -
     )
     if np.unique(low * n + high).size != values.size:
         raise source.error(
-            "an entry comes twice: each must come once, and symmetric matrices have one triangle."
+            "an entry occurs twice: each must occur once, and symmetric matrices contain one triangle."
         )
     if symmetric:
         off = rows != columns
@@ -144,12 +144,12 @@ def _table(source: Source) -> tuple[list[str], np.ndarray]:
                 f"must be a name and three coordinates, got {shown(text.strip())}.", line
             )
         if words[0] in seen:
-            raise source.error(f"node {words[0]!r} comes twice.", line)
+            raise source.error(f"node {words[0]!r} occurs twice.", line)
         seen.add(words[0])
         names.append(words[0])
         places.append(
             [number(source, x, line, f"a coordinate of node {words[0]}") for x in words[1:]]
         )
     if not names:
-        raise source.error("there are no nodes in it.")
+        raise source.error("the file contains no nodes.")
     return names, np.array(places)

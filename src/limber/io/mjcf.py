@@ -75,7 +75,7 @@ def parse_mjcf(path: Path, left_out: LeftOut, notes: Notes, stops: bool = True) 
     for world in root.all("worldbody"):
         reader.inside(world, None, Pose.here(), None)
     if reader.colliding > 1:
-        left_out.note("contacts of geoms are left out: nothing collides")
+        left_out.note("contacts of geoms are left out, so nothing collides")
     for words in pictures.visuals.notes():
         left_out.note(words)
     equalities = tuple(
@@ -153,7 +153,7 @@ class _Reader:
         for child in element.children:
             if child.tag in MADE:
                 raise child.error(
-                    f"<{child.tag}> makes bodies, which is not read: let MuJoCo write the compiled model "
+                    f"<{child.tag}> creates bodies and is not supported: let MuJoCo write the compiled model "
                     "(mj_saveLastXML), and read that."
                 )
             if child.tag == "frame":
@@ -173,7 +173,7 @@ class _Reader:
     def _body(self, element: Element, parent: str, frame: Pose, child_class: str | None) -> None:
         name = element.attributes.get("name") or self._free_name()
         if name == "world" or any(name == body.name for body in self.bodies):
-            raise element.error(f"a second body {name!r}: names must differ.")
+            raise element.error(f"there is a second body {name!r}: names must be unique.")
         known = PLACE | {"user"}
         if element.number("gravcomp", "0") == 0.0:
             known = known | {"gravcomp"}
@@ -186,7 +186,8 @@ class _Reader:
         free = [joint for joint in body.joints if joint.kind == "free"]
         if free and (parent != "world" or len(body.joints) > 1):
             raise free[0].element.error(
-                f"body {name!r}: a free joint is alone, and in a body of the world."
+                f"body {name!r}: a free joint must be the only joint of its body, and the body must be a child of the "
+                "world."
             )
 
     def _free_name(self) -> str:

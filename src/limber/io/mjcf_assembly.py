@@ -28,7 +28,7 @@ def read_mjcf(path: str | PathLike, *, stops: bool = True, equality: bool = True
 
     Parameters
     ----------
-    path : the path of the file.  Files that it includes are looked for beside it.
+    path : the path of the file.  Files that it includes are looked for next to it.
     stops : False for joints without stops at their `range`; their limits can still be read.
     equality : False to leave out the equality constraints of the file.
 
@@ -51,7 +51,7 @@ def read_mjcf(path: str | PathLike, *, stops: bool = True, equality: bool = True
     """
     file = file_path(path)
     left_out, notes = LeftOut(file), Notes()
-    with np.errstate(over="ignore", invalid="ignore"):  # inertias that are too large are refused
+    with np.errstate(over="ignore", invalid="ignore"):  # inertias that are too large are rejected
         model = parse_mjcf(file, left_out, notes, flag("stops", stops))
         inertials = _inertials(model)
     if not model.bodies:
@@ -62,7 +62,7 @@ def read_mjcf(path: str | PathLike, *, stops: bool = True, equality: bool = True
     if flag("equality", equality):
         close_equalities(assembly, model, left_out)
     elif model.equalities:
-        left_out.note("the equality constraints are left out, as asked")
+        left_out.note("the equality constraints are left out, as requested")
     for line in notes.lines():
         left_out.note(line)
     left_out.report()
@@ -70,7 +70,7 @@ def read_mjcf(path: str | PathLike, *, stops: bool = True, equality: bool = True
 
 
 def _inertials(model: Mjcf) -> Mapping[str, Inertial]:
-    """The inertias of the bodies, scaled to the total mass that the file asks for."""
+    """The inertias of the bodies, scaled to the total mass that the file specifies."""
     found = {name: inertial_of(body, model.compiler) for name, body in model.bodies.items()}
     total = sum(x.mass for x in found.values())
     if model.compiler.total_mass <= 0.0 or total == 0.0:

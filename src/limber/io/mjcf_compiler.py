@@ -132,7 +132,7 @@ def _with_setting(
     if name == "coordinate":
         if value != "local":
             raise element.error(
-                f"coordinate={value!r} is of old versions of MuJoCo: save the model with a new one first."
+                f"coordinate={value!r} belongs to old versions of MuJoCo: save the model with a newer one first."
             )
     elif name == "alignfree" and not yes(element, name):
         pass

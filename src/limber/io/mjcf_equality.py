@@ -142,7 +142,7 @@ def _coordinate(model: Mjcf, element: Element, key: str) -> tuple[str, int]:
             if joint.name == wanted:
                 if any(other.kind in ("ball", "free") for other in body.joints):
                     raise element.error(
-                        f"{key} of <joint> is {wanted!r}, beside a ball or free joint, which has no coordinates to relate."
+                        f"{key} of <joint> is {wanted!r}, with a ball or free joint, which has no coordinates to relate."
                     )
                 return body.name, i
             names += [joint.name] if joint.name else []

@@ -40,13 +40,13 @@ def geom_inertial(geom: Element, compiler: Compiler, frame: Pose) -> Inertial | 
         return None
     if shape in ("mesh", "sdf") or "mesh" in geom.attributes:
         raise geom.error(
-            "the mass of this geom follows from a mesh, which is not read. Give its body an <inertial>, or give the geom "
-            'mass="0" and put its mass elsewhere. MuJoCo writes the inertials of a model that it has compiled with '
-            'saveinertial="true" of <compiler>.'
+            "the mass of this geom comes from a mesh, which is not read. Give its body an <inertial>, or give the geom "
+            'mass="0" and put its mass elsewhere. With saveinertial="true" in <compiler>, MuJoCo '
+            "writes the inertials of a model that it has compiled."
         )
     if yes(geom, "shellinertia"):
         raise geom.error(
-            "shellinertia is not read for shapes: give the body of this geom an <inertial>."
+            "shellinertia is not supported for shapes: give the body of this geom an <inertial>."
         )
     size, pose = size_and_pose(geom, shape, compiler)
     volume, moments = SOLIDS[shape](*size)

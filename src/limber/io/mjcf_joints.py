@@ -79,7 +79,7 @@ class JointReader:
         physics = self._physics(element, kind, name or f"at line {element.line}", turn, reference)
         if reference:
             self.left_out.note(
-                "coordinates of joints are zero where the file places the bodies: positions of MuJoCo less `ref`"
+                "joint coordinates are zero where the file places the bodies: they are the positions of MuJoCo minus `ref`"
             )
         return MjcfJoint(name, kind, anchor, axis, reference, physics, element)
 
@@ -148,10 +148,10 @@ class JointReader:
         there = key in element.attributes
         if said == "auto" and there and not self.compiler.autolimits:
             raise element.error(
-                f'{key} of <joint> is given without {flag}, and autolimits="false": say whether it is limited.'
+                f'{key} of <joint> is given without {flag}, but autolimits="false": state whether it is limited.'
             )
         if said == "true" and not there:
-            raise element.error(f"{flag} of <joint> is true, and {key} is missing.")
+            raise element.error(f"{flag} of <joint> is true, but {key} is missing.")
         return there and said != "false"
 
 

@@ -12,7 +12,7 @@ from limber.io.visuals import Visuals, paint
 from limber.io.xml_tree import Element
 from limber.shapes import Box, Capsule, Cylinder, Ellipsoid, Shape, Sphere
 
-#: Geoms of groups above this are not drawn by MuJoCo unless asked for: they are for contacts.
+#: Geoms of groups above this are not drawn by MuJoCo unless requested: they are for contacts.
 SHOWN = 2
 
 

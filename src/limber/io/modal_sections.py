@@ -127,7 +127,8 @@ class LoadStiffnessSection(Section):
             b = np.shape(self.acceleration)[-1]
             if b not in (m, m + 6):
                 raise ArgumentValueError(
-                    f"acceleration has {b} columns; a body of {m} modes has {m}, or {m + 6} with its rigid-body motions."
+                    f"acceleration has {b} columns; a body with {m} modes must have {m}, or {m + 6} with its rigid-body "
+                    "motions."
                 )
             sizes = {"acceleration": (3, b, b), "angular": (3, b, b), "spin": (3, 3, b, b)}
             sizes["forces"] = (n, 3, b, b)

@@ -240,7 +240,7 @@ class ModelSection(Section):
 
 
 def check_format(document: Document) -> None:
-    """Refuse content that is not a Limber file of this format, before any entry is checked."""
+    """Reject content that is not a Limber file of this format, before any entry is checked."""
     data, where = document.data, document.root
     if not isinstance(data, dict):
         raise where.error(

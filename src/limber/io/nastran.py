@@ -36,9 +36,9 @@ def read_nastran(
     Parameters
     ----------
     path : the .asm file of an external superelement (EXTSEOUT with ASMBULK, EXTBULK and MATOP4, DMIGOP2 or DMIGPCH),
-        with its .pch and .op4 or .op2 beside it; or a bulk-data file (.bdf, .dat, .pch) with GRIDs, which may contain
+        with its .pch and .op4 or .op2 next to it; or a bulk-data file (.bdf, .dat, .pch) with GRIDs, which may contain
         DMIG matrices.
-    matrices : the file with the matrices: OP4, OP2, or DMIG in a punch file.  None: beside or in `path`.
+    matrices : the file with the matrices: OP4, OP2, or DMIG in a punch file.  None: next to `path` or in it.
     mass, stiffness : names of the matrices, such as "MGG" and "KGG".  None: the only pair present among MXX, KXX; MAA,
         KAA; ...
     units : units of the model: "m-kg", "mm-t", "mm-kg", "in-slinch", "ft-slug", or (metres, kilograms) per unit of
@@ -51,14 +51,14 @@ def read_nastran(
     """
     if (mass is None) != (stiffness is None):
         raise ArgumentValueError(
-            "mass and stiffness go together: give the names of both matrices, or neither."
+            "mass and stiffness belong together: give the names of both matrices, or neither."
         )
     factors, source = scales(units), Source(path)
     assembly = source.path.suffix.lower() in (".asm", ".op4", ".op2")
     geometry = source.beside(".asm") if assembly else source
     if geometry is not source and source.exists() and not geometry.exists():
         raise source.error(
-            f"{geometry.path.name}, which says where the grids of these matrices are, is not beside it. Put it there, or "
+            f"{geometry.path.name}, which contains the positions of the grids of these matrices, is not next to it. Put it there, or "
             f'give the bulk data first: read_nastran("model.bdf", matrices="{source.path.name}"), limber body model.bdf --matrices.'
         )
     bulk = read_bulk(geometry if source.exists() else source)
@@ -72,7 +72,7 @@ def read_nastran(
     )
     if assembly and punch.exists() and bulk.order is None and M.labels is None:
         raise punch.error(
-            "there is no EXTRN card in it, which says what the rows of the matrices are. Is the file cut off?"
+            "the file has no EXTRN card, which defines the rows of the matrices. Is it cut off?"
         )
     if holder is geometry and M.added:
         for card, count in bulk.kinds.items():
@@ -80,7 +80,7 @@ def read_nastran(
     labels = _labels(holder, bulk, M, K)
     used = _used(geometry, labels, *_aligned(holder, labels, M, K))
     result = _made(holder, geometry, bulk, *used, factors)
-    geometry.report("Whether the matrices have them in them, the files do not say.")
+    geometry.report("The files do not say whether the matrices include them.")
     if holder is not geometry:
         holder.report()
     return result
@@ -98,7 +98,7 @@ def _holder(geometry: Source, punch: Source, matrices: str | PathLike | None) ->
     if punch.exists():
         return punch
     raise geometry.error(
-        "there is no .op4, .op2 or .pch with its matrices beside it. Pass matrices= the file that has them."
+        "there is no .op4, .op2 or .pch file with its matrices next to it. Pass the file that contains them as matrices=."
     )
 
 
@@ -127,10 +127,10 @@ def _labels(holder: Source, bulk: Bulk, M: Matrix, K: Matrix) -> list[Label]:
     missing = sorted({p for p, d in labels if d} - set(bulk.grids))  # points (d = 0) need no place
     if missing:
         raise holder.error(
-            f"rows of the matrices belong to GRID {several(missing)}, of which the bulk data do not say where they are."
+            f"rows of the matrices belong to GRID {several(missing)}, whose positions are not in the bulk data."
         )
     if len(set(labels)) != len(labels):
-        raise holder.error("two rows of the matrices belong to the same freedom.")
+        raise holder.error("two rows of the matrices belong to the same degree of freedom.")
     return labels
 
 
@@ -152,8 +152,9 @@ def _aligned(
             )
         if values.shape != (len(row), len(row)):
             raise holder.error(
-                f"the {name} matrix is {values.shape[0]} x {values.shape[1]}, and the bulk data have {len(row)} freedoms. Are the "
-                "files of one run? Matrices without labels must be those of all grids and scalar points (g-set)."
+                f"the {name} matrix is {values.shape[0]} x {values.shape[1]}, but the bulk data have {len(row)} degrees "
+                "of freedom. Are the files from the same run? Matrices without labels must be those of all grids and "
+                "scalar points (g-set)."
             )
         both.append(values)
     return both[0], both[1]
@@ -207,10 +208,10 @@ def _made(
     names = [str(g) for g in used]
     left = [g for g in bulk.grids if g not in used_row]
     if left:
-        geometry.ignore(f"GRID {several(left)} without freedoms in the matrices")
+        geometry.ignore(f"GRID {several(left)} without degrees of freedom in the matrices")
     idle = sorted(set(bulk.points) - {p for p, d in labels if not d})
     if idle and not any(d == 0 for _, d in labels):
-        geometry.ignore(f"SPOINT {several(idle)} without freedoms in the matrices")
+        geometry.ignore(f"SPOINT {several(idle)} without degrees of freedom in the matrices")
     with holder.checked():
         if all(d for _, d in labels) and (freedoms[:, :3] >= 0).all():
             edges, triangles = outline(bulk.elements, used_row)
@@ -221,7 +222,7 @@ def _made(
         speed = part.wave_speed()
     if speed > FASTEST or speed < SLOWEST:
         warn(
-            f"{holder.path}: its lowest frequency and its size mean that waves run at about {speed:.1e} m/s, where sound has a few "
+            f"{holder.path}: its lowest frequency and its size imply waves at about {speed:.1e} m/s, but the speed of sound in metals is a few "
             'thousand m/s in metals. Is the model in other units? Pass units="mm-t", "in-slinch" or the like.',
             ModelWarning,
         )
@@ -229,7 +230,7 @@ def _made(
 
 
 def _node_by_node(A: sp.csr_array, freedoms: np.ndarray) -> sp.csr_array:
-    """A with 6 or 3 rows a node in their order; those of rotations that it does not have are zero."""
+    """A with 6 or 3 rows per node in their order; those of rotations that it does not have are zero."""
     each = 6 if (freedoms[:, 3:] >= 0).any() else 3
     rows = freedoms[:, :each].ravel()
     chosen = np.flatnonzero(rows >= 0)
@@ -259,8 +260,8 @@ def _turned(
                 continue
             if (part < 0).any():
                 raise holder.error(
-                    f"GRID {grid} moves in axes of its own (CD) and has some of the directions only: they cannot be turned to "
-                    "the basic axes. Keep all of its directions, or give it CD = 0."
+                    f"GRID {grid} moves in axes of its own (CD) and has only some of the directions: they cannot be "
+                    "transformed to the basic axes. Keep all of its directions, or give it CD = 0."
                 )
             turn[np.ix_(part, part)] = axes.T
     return turn.tocsr()

@@ -98,7 +98,7 @@ def read_bulk(source: Source) -> Bulk:
     twice = set(found.points) & grids.keys()
     if twice or len(set(found.points)) != len(found.points):
         raise source.error(
-            f"a SPOINT comes twice, or has the number of a GRID: {several(sorted(twice))}."
+            f"a SPOINT occurs twice, or has the number of a GRID: {several(sorted(twice))}."
         )
     found.points.sort()
     if found.held:
@@ -130,8 +130,8 @@ def _cards(source: Source, names: Sequence[str]) -> list[tuple[str, list]]:
     if wide:
         line = source.text().count("\n", 0, wide.start()) + 1
         raise source.error(
-            f"{wide[1].upper()}* has large fields that are separated by commas, which are not read: write it in small or large "
-            "fields of fixed width, or with commas and without the star.",
+            f"{wide[1].upper()}* has large fields that are separated by commas, which are not supported: write it in "
+            "small or large fields of fixed width, or with commas and without the star.",
             line,
         )
     with source.foreign("bulk data of Nastran"):
@@ -152,7 +152,7 @@ def _add(source: Source, found: Bulk, grids: dict, systems: dict, name: str, fie
         number = _whole(source, name, fields, 0)
         place = [_real(source, f"GRID {number}", fields, i) for i in (2, 3, 4)]
         if number in grids:
-            raise source.error(f"GRID {number} comes twice: keep one.")
+            raise source.error(f"GRID {number} occurs twice: keep one.")
         grids[number] = (
             _whole(source, f"GRID {number}", fields, 1, 0),
             place,
@@ -162,7 +162,7 @@ def _add(source: Source, found: Bulk, grids: dict, systems: dict, name: str, fie
             found.held.append(number)
     elif name == "GRDSET":
         raise source.error(
-            "GRDSET is not known here: write the coordinate systems into the GRID cards."
+            "GRDSET is not supported: write the coordinate systems in the GRID cards."
         )
     elif name in _SYSTEMS:
         number = _whole(source, name, fields, 0)
@@ -170,18 +170,20 @@ def _add(source: Source, found: Bulk, grids: dict, systems: dict, name: str, fie
         row = [number, _SYSTEMS[name], _whole(source, f"{name} {number}", fields, 1, 0), *numbers]
         if number <= 0 or row[2] == number or systems.setdefault(number, row) != row:
             raise source.error(
-                f"{name} {number} comes twice with different numbers, or refers to itself."
+                f"{name} {number} occurs twice with different numbers, or refers to itself."
             )
     elif name.startswith("CORD1"):
         raise source.error(
-            f"{name} is not known here: write it as {name.replace('1', '2')}, by points."
+            f"{name} is not supported: write it as {name.replace('1', '2')}, by points."
         )
     elif name == "SPOINT":
         found.points += _listed(source, name, fields)
     elif name == "EXTRN":
         pairs = [x for x in fields if x != ""]
         if found.order is not None or len(pairs) % 2:
-            raise source.error("EXTRN must come once and have pairs of a point and its directions.")
+            raise source.error(
+                "EXTRN must occur once and contain pairs of a point and its directions."
+            )
         found.order = []
         for i in range(0, len(pairs), 2):
             point, directions = (
@@ -220,7 +222,7 @@ def _place(source: Source, n2p: Any, found: Bulk, grids: dict, systems: dict) ->
             )
         if moved == -1:
             raise source.error(
-                f"GRID {number} is a fluid point (CD = -1): Limber has structures only."
+                f"GRID {number} is a fluid point (CD = -1), but Limber supports structures only."
             )
     with source.foreign("coordinate systems of grids"):
         uset = n2p.addgrid(
@@ -274,6 +276,6 @@ def _listed(source: Source, card: str, fields: Sequence) -> list[int]:
     if len(values) == 3 and str(values[1]).strip().upper() == "THRU":
         first, last = _whole(source, card, values, 0), _whole(source, card, values, 2)
         if not first <= last <= first + 10**6:
-            raise source.error(f"{card} {first} THRU {last} is no range.")
+            raise source.error(f"{card} {first} THRU {last} is not a range.")
         return list(range(first, last + 1))
     return [_whole(source, card, values, i) for i in range(len(values))]

@@ -54,35 +54,33 @@ def read_matrices(source: Source) -> dict[str, Matrix]:
         )
         hint = ""
         if included:
-            hint = (
-                " Matrices of included files are not read: pass matrices= the file that has them."
-            )
+            hint = " Matrices in included files are not read: pass the file that contains them as matrices=."
         elif elements:
             hint = (
                 " It has elements, which Limber does not assemble: let Nastran write the mass and stiffness matrix as an "
                 "external superelement (EXTSEOUT), DMIG or OP4, or build beams, frames, plates and solids in Limber "
                 "(lb.structures)."
             )
-        raise source.error(f"there are no matrices in it.{hint}")
+        raise source.error(f"the file contains no matrices.{hint}")
     return found
 
 
 def choose(
     source: Source, found: dict[str, Matrix], mass: str | None, stiffness: str | None
 ) -> tuple[Matrix, Matrix]:
-    """The mass and the stiffness matrix: those asked for, or the one pair that is there."""
+    """The mass and the stiffness matrix: those requested, or the only pair in the file."""
     names = [(mass.lower(), stiffness.lower())] if mass and stiffness else PAIRS
     pairs = [pair for pair in names if found.keys() >= set(pair)]
     if not pairs:
         wanted = f"{mass} and {stiffness}" if mass and stiffness else "a pair such as MAA and KAA"
         raise source.error(
-            f"there is no mass and stiffness matrix ({wanted}). Its matrices: {several(sorted(found), 20)}. Pass mass= and "
-            "stiffness= their names."
+            f"there is no mass and stiffness matrix ({wanted}). The file contains {several(sorted(found), 20)}. Pass "
+            "their names as mass= and stiffness=."
         )
     if len(pairs) > 1:
         raise source.error(
-            f"there are several pairs of mass and stiffness: {', '.join(f'{m}, {k}' for m, k in pairs)}. Pass mass= and "
-            "stiffness= the names of one."
+            f"there are several pairs of mass and stiffness: {', '.join(f'{m}, {k}' for m, k in pairs)}. Pass the names "
+            "of one pair as mass= and stiffness=."
         )
     for name in sorted(found.keys() - set(pairs[0])):
         if max(found[name].values.shape) > 1:
@@ -120,7 +118,7 @@ def _op4(source: Source) -> dict[str, Matrix]:
         names, values, *_ = op4.load(str(source.path), into="list", sparse=True)
     lower = [name.lower() for name in names]
     for name in {name for name in lower if lower.count(name) > 1}:
-        source.ignore(f"the matrix {name.upper()}, which comes several times")
+        source.ignore(f"the matrix {name.upper()}, which occurs several times")
     return {
         name: Matrix(matrix, None) for name, matrix in zip(lower, values) if lower.count(name) == 1
     }

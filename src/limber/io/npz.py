@@ -1,4 +1,4 @@
-"""Arrays in an .npz beside a model file."""
+"""Arrays in an .npz next to a model file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_BYTES = 2**30
 
 
 def from_npz(where: Where, name: str, group: str | None, known: Sequence[str] | None) -> dict:
-    """The arrays of the file, named as in `known` or `group/known`.  Others are refused; nothing is unpickled.
+    """The arrays of the file, named as in `known` or `group/known`.  Others are rejected; nothing is unpickled.
 
     With None for `known` there may be any.
     """
@@ -28,7 +28,7 @@ def from_npz(where: Where, name: str, group: str | None, known: Sequence[str] | 
         note_read(path)
         with zipfile.ZipFile(path) as archive:
             if sum(item.file_size for item in archive.infolist()) > MAX_BYTES:
-                raise where.error(f"{name} holds more than {MAX_BYTES // 2**20} MiB.")
+                raise where.error(f"{name} contains more than {MAX_BYTES // 2**20} MiB.")
         with np.load(path, allow_pickle=False) as data:
             prefix = "" if group is None else f"{group}/"
             found = {key.removeprefix(prefix): key for key in data.files if key.startswith(prefix)}

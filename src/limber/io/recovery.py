@@ -64,7 +64,9 @@ class RecoverySection(Section):
             stations = self.stations or []
             names = tuple(x.name for x in stations)
             if len(set(names)) < len(names):
-                raise ArgumentValueError("stations has a name twice: every station needs its own.")
+                raise ArgumentValueError(
+                    "stations contains a name twice: every station needs its own."
+                )
             members = tuple(_member(x, names) for x in self.members or [])
             nodes = tuple(x.node or "" for x in stations) if members else ()
             forces = _section_forces(stations, body.modes) if stations else None
@@ -105,7 +107,7 @@ def _member(section: MemberSection, stations: tuple[str, ...]) -> MemberStations
     for station in section.stations:
         if station not in stations:
             raise ArgumentValueError(
-                f"member {name!r} has the station {station!r}, which stations does not have."
+                f"member {name!r} has the station {station!r}, which is not in stations."
             )
     distance = array(f"distance of member {name!r}", section.distance, (count,))
     if (distance[1::2] <= distance[::2]).any():
@@ -145,7 +147,7 @@ def recovery_data(recovery: Recovery) -> dict[str, Any]:
 def _station_data(
     node: str, forces: Array, strains: Array, surface: Array, constants: Array, absent: np.ndarray
 ) -> dict[str, Any]:
-    """What is there of a station."""
+    """The entries that a station has."""
     data: dict[str, Any] = {"forces": forces, "strains": strains}
     points = surface[~np.isnan(surface[:, 0])]
     known = constants[~np.isnan(constants)]
@@ -219,7 +221,7 @@ def unpacked(arrays: dict[str, Any], where: Where) -> dict[str, Any]:
 
 
 def _check_sizes(names: str, parts: list[Any], where: Where) -> None:
-    """Refuse arrays of which some are missing or have other lengths."""
+    """Reject arrays of which some are missing or have other lengths."""
     sizes = {len(part) if isinstance(part, list) else -1 for part in parts}
     if len(sizes) > 1:
-        raise where.error(f"recovery: {names} belong together, one row a name.")
+        raise where.error(f"recovery: {names} belong together, with one row per name.")

@@ -75,9 +75,11 @@ class RotationSection(Section):
         """The 3 x 3 matrix; `Assembly.attach` checks that it is a rotation."""
         unit = math.pi / 180.0 if self.degrees else 1.0
         if (self.axis is None) != (self.angle is None):
-            raise ArgumentValueError("axis and angle go together: give both, the angle in radians.")
+            raise ArgumentValueError(
+                "axis and angle belong together: give both, with the angle in radians."
+            )
         if self.degrees and self.rpy is None and self.angle is None:
-            raise ArgumentValueError("degrees goes with rpy, or with axis and angle.")
+            raise ArgumentValueError("degrees can only be used with rpy, or with axis and angle.")
         if self.rpy is not None:
             return rpy_matrix(unit * self.rpy)
         if self.axis is not None and self.angle is not None:

@@ -68,7 +68,7 @@ def parse_sdf(path: Path, left_out: LeftOut) -> Sdf:
     reader = _Reader(left_out, _version(root))
     worlds = list(root.all("world"))
     if len(worlds) > 1:
-        raise worlds[1].error("a second <world>: keep one.")
+        raise worlds[1].error("there is a second <world>: keep one.")
     gravity = None
     if worlds:
         (world,) = worlds
@@ -82,7 +82,7 @@ def parse_sdf(path: Path, left_out: LeftOut) -> Sdf:
         left_out.tags(root, {"model", "light"})
         models, prefixes = list(root.all("model")), [""]
         if len(models) > 1:
-            raise models[1].error("a second <model>: put several models into a <world>.")
+            raise models[1].error("there is a second <model>: put several models into a <world>.")
     if not models:
         raise root.error("the file has no <model>.")
     around = _Frames(worlds[0], Pose.here()) if worlds else None
@@ -100,7 +100,7 @@ def _version(root: Element) -> tuple[int, int]:
     words = root.attributes.get("version", "1.7")
     match = re.fullmatch(r"\s*(\d{1,3})\.(\d{1,3})\s*", words)
     if match is None:
-        raise root.error(f"version of <sdf> must be as in 1.9, got {words[:60]!r}.")
+        raise root.error(f"version of <sdf> must be a number such as 1.9, got {words[:60]!r}.")
     return int(match[1]), int(match[2])
 
 
@@ -108,7 +108,8 @@ def _refuse_includes(element: Element) -> None:
     found = next(element.all("include"), None)
     if found is not None:
         raise found.error(
-            "<include> is not read: write the model with all that it includes into one file (`gz sdf -p model.sdf`)."
+            "<include> is not supported: write the model and everything that it includes into one file (`gz sdf -p "
+            "model.sdf`)."
         )
 
 
@@ -124,7 +125,9 @@ class _Reader:
         _refuse_includes(element)
         self.left_out.tags(element, IN_MODEL)
         if "placement_frame" in element.attributes:
-            raise element.error("placement_frame is not read: give the <pose> of the model itself.")
+            raise element.error(
+                "placement_frame is not supported: give the <pose> of the model itself."
+            )
         static = static or truth(element, "static")
         frames = _Frames(element, place)
         for nested in element.all("model"):
@@ -133,7 +136,7 @@ class _Reader:
         for link in element.all("link"):
             name = prefix + link.get("name")
             if name in self.links:
-                raise link.error(f"a second link {name!r}: names must differ.")
+                raise link.error(f"there is a second link {name!r}: names must be unique.")
             self.links[name] = self._link(link, name, frames, static)
         for joint in element.all("joint"):
             self._joint(joint, prefix, frames)
@@ -142,7 +145,7 @@ class _Reader:
         self.left_out.tags(element, IN_LINK)
         if not truth(element, "gravity", True) or truth(element, "kinematic"):
             self.left_out.note(
-                f"link {name!r} moves, and falls, as the others do: <gravity> and <kinematic> are left out"
+                f"link {name!r} moves and falls like the others: <gravity> and <kinematic> are left out"
             )
         if next(element.all("collision"), None) is not None:
             self.left_out.note("collisions are left out")
@@ -151,7 +154,8 @@ class _Reader:
         if inertial is None:
             if not static:
                 self.left_out.note(
-                    f"link {name!r} has no <inertial>, and so 1 kg and the inertia 1 kg m^2 about each axis, as SDF has it"
+                    f"link {name!r} has no <inertial>, so it has 1 kg and the inertia 1 kg m^2 about each axis, as SDF "
+                    "defines"
                 )
             return SdfLink(name, where, 1.0, np.zeros(3), np.eye(3), static, element)
         if inertial.attributes.get("auto") in ("true", "1"):
@@ -217,7 +221,7 @@ class _Reader:
 
 
 class _Frames:
-    """The frames of a model by their names, placed in the world when they are asked for."""
+    """The frames of a model by their names, placed in the world when they are requested."""
 
     def __init__(self, model: Element, place: Pose):
         self.model = model
@@ -230,7 +234,9 @@ class _Frames:
             for element in model.all(tag):
                 name = element.get("name")
                 if name in self._elements:
-                    raise element.error(f"a second frame {name!r}: names must differ in a model.")
+                    raise element.error(
+                        f"there is a second frame {name!r}: names must be unique in a model."
+                    )
                 self._elements[name] = element
 
     def pose(self, name: str, asker: Element) -> Pose:
@@ -275,5 +281,5 @@ class _Frames:
                 return name
             name = self._base(element)
             if name in seen or name == MODEL:
-                raise asker.error(f"the frame {seen[0]!r} is attached to no link: name a link.")
+                raise asker.error(f"the frame {seen[0]!r} is not attached to a link: name a link.")
             seen.append(name)

@@ -114,20 +114,22 @@ class _Builder:
             self.left_out.note(words)
 
     def _choose_tree(self) -> None:
-        """The first joint to a link carries it; further ones, and those that would make a circle, close loops."""
+        """The first joint to a link carries it; further ones, and those that would form a cycle, close loops."""
         links = self.model.links
         for joint in self.model.joints:
             if joint.kind == "gearbox":
-                self.left_out.note(f"joint {joint.name!r} is a gearbox and left out")
+                self.left_out.note(f"joint {joint.name!r} is a gearbox and is left out")
             elif links[joint.child].fixed:
-                self.left_out.note(f"joint {joint.name!r} is of a static model and left out")
+                self.left_out.note(
+                    f"joint {joint.name!r} belongs to a static model and is left out"
+                )
             elif joint.child in self.inboard or self._carries(joint.child, joint.parent):
                 self.loops.append(joint)
             else:
                 self.inboard[joint.child] = joint
 
     def _carries(self, link: str, other: str) -> bool:
-        """Whether `other` is the link, or hangs on it."""
+        """Whether `other` is the link, or one of its descendants."""
         while other != link and other in self.inboard:
             other = self.inboard[other].parent
         return other == link
@@ -225,8 +227,9 @@ class _Builder:
             raise mimic.error(f"joint {joint.name!r} mimics the unknown joint {other!r}. {hint}")
         if self.inboard.get(joints[other].child) is not joints[other]:
             raise mimic.error(
-                f"joint {joint.name!r} mimics the joint {other!r}, which has no coordinate here because it closes a loop or is left out: "
-                "let it mimic a joint that carries its child, which is the first one of that link in the file."
+                f"joint {joint.name!r} mimics the joint {other!r}, which has no coordinate here because it closes a loop "
+                "or is left out: let it mimic a joint that carries its child link, which is the first joint of that link "
+                "in the file."
             )
         ratio = number(mimic, "multiplier", 1.0)
         shift = number(mimic, "offset", 0.0) - ratio * number(mimic, "reference", 0.0)

@@ -26,7 +26,7 @@ IN_SCREW = {"screw_thread_pitch", "thread_pitch"}
 IN_AXIS = {"xyz", "dynamics", "limit", "use_parent_model_frame", "mimic"}
 IN_DYNAMICS = {"damping", "friction", "spring_reference", "spring_stiffness"}
 IN_LIMIT = {"lower", "upper", "effort", "velocity", "stiffness"}
-#: Files write this, or more, for a limit that is not there.
+#: Files write this, or more, for a missing limit.
 NONE = 1e16
 
 
@@ -82,7 +82,7 @@ def _made(joint: SdfJoint, axes: list[Array], physics: list[JointOptions]) -> Jo
 def _pitch(joint: SdfJoint) -> float:
     """The pitch of a screw, m/rad.
 
-    `screw_thread_pitch` is in m a turn; the older `thread_pitch` in rad/m, of the opposite sign, counts where the other is missing.
+    `screw_thread_pitch` is in m per revolution; the older `thread_pitch` in rad/m, of the opposite sign, counts where the other is missing.
     """
     element = joint.element
     if element.one("screw_thread_pitch") is not None or element.one("thread_pitch") is None:
@@ -90,7 +90,8 @@ def _pitch(joint: SdfJoint) -> float:
     turns = number(element, "thread_pitch", 0.0)
     if turns == 0.0:
         raise element.error(
-            f"joint {joint.name!r} has thread_pitch 0, a screw that does not turn: give screw_thread_pitch, in m a turn."
+            f"joint {joint.name!r} has thread_pitch 0, a screw that does not turn: give screw_thread_pitch, in m per "
+            "revolution."
         )
     return -1.0 / turns
 

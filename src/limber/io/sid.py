@@ -38,7 +38,7 @@ from limber.structures.closure import closed_integrals
 #: Entries (i, j) of the six numbers of J and of the six columns of Oe.
 J_ORDER = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
 OE_ORDER = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2))
-#: What follows from other integrals may differ from them by this part of its size before a warning says so.
+#: What follows from other integrals may differ from them by this fraction of its size before a warning says so.
 _SAME = 1e-3
 _MOST_MODES = 500
 
@@ -78,7 +78,7 @@ def read_sid(path: str | PathLike) -> FlexibleBody:
     for block in modal.blocks:
         if block.name not in {"refmod", "frame", *(name.lower() for name in data)}:
             source.ignore(f"the block {block.name}")
-    with source.checked("Are mass, mdCM and J in the same units, about the same origin?"):
+    with source.checked("Are mass, mdCM and J in the same units, and about the same origin?"):
         integrals = _integrals(source, mass, data, m)
     if np.any(data["ksigma"].M0):
         source.ignore("ksigma, the forces of initial stress")
@@ -138,7 +138,7 @@ def _nodes(source: Source, frame: Block, m: int) -> Nodes:
         axes = read_taylor(source, _one(source, block, "AP"), 3, 3, m)
         if np.abs(axes.M0 - np.eye(3)).max() > 1e-6:
             source.ignore(
-                "axes of nodes that differ from those of the body (AP): nodes have the axes of the body"
+                "axes of nodes that differ from those of the body (AP); nodes have the axes of the body"
             )
         names.append(block.value)
         places.append(origin.M0[:, 0])
@@ -150,7 +150,7 @@ def _nodes(source: Source, frame: Block, m: int) -> Nodes:
         raise source.error("frame has no nodes. Is the file whole?", frame.line)
     repeated = {name for name in names if names.count(name) > 1}
     if repeated:
-        raise source.error(f"node {several(sorted(repeated))} comes twice.", frame.line)
+        raise source.error(f"node {several(sorted(repeated))} occurs twice.", frame.line)
     shapes = Shapes(
         np.array(places),
         np.array(moves),
@@ -166,14 +166,16 @@ def _integrals(source: Source, mass: float, data: dict[str, Taylor], m: int) -> 
     assert J.M1 is not None
     S0, E0, F0, G0 = data["mdCM"].M0[:, 0], Ct.M0, Cr.M0, Me.M0
     if np.abs(G0 - G0.T).max() > 1e-6 * np.abs(G0).max():
-        raise source.error("Me is not symmetric: no modal mass matrix is. Is the file damaged?")
+        raise source.error(
+            "Me is not symmetric, but a modal mass matrix must be. Is the file damaged?"
+        )
     p = tilde(S0)
     rigid = np.block([[J.M0, p], [p.T, mass * np.eye(3)]])
     estimate = closed_integrals(rigid, np.hstack([F0, E0]), G0)
     if Cr.M1 is None or data["Oe"].M1 is None:
         warn(
-            f"{source.path}: Cr or Oe has no first order: how forces of inertia change with the deformation is estimated from "
-            "the mean motion of each mode.",
+            f"{source.path}: Cr or Oe has no first order: the change of the inertia forces with the deformation is "
+            "estimated from the mean motion of each mode.",
             ModelWarning,
         )
     if Cr.M1 is not None:
@@ -199,15 +201,15 @@ def _integrals(source: Source, mass: float, data: dict[str, Taylor], m: int) -> 
 
 
 def _check_mass(source: Source, integrals: ModalIntegrals) -> None:
-    """Refuse a mass matrix that is not positive definite: it belongs to no mass."""
+    """Reject a mass matrix that is not positive definite: no mass distribution has it."""
     M = integrals.mass_matrix()
     size = np.sqrt(np.maximum(np.diag(M), 0.0))
     size[size == 0.0] = 1.0
     least = float(np.linalg.eigvalsh(M / np.outer(size, size))[0])
     if least < -1e-9:
         raise source.error(
-            f"mass, mdCM, J, Ct, Cr and Me together are the mass matrix of no body: scaled, it has the eigenvalue {least:.3g}. "
-            "Are they in the same units, about the same origin?"
+            "mass, mdCM, J, Ct, Cr and Me together are not the mass matrix of a body: scaled, it has the eigenvalue "
+            f"{least:.3g}. Are they in the same units, and about the same origin?"
         )
 
 
@@ -241,7 +243,7 @@ def _compare(source: Source, data: dict[str, Taylor], integrals: ModalIntegrals,
             wrong.append(f"{name} by {np.abs(got - want).max() / max(size, floor):.2g} of its size")
     if wrong:
         warn(
-            f"{source.path}: what the file says differs from what J, Ct and Cr imply: {', '.join(wrong)}. Limber uses J, Ct and "
-            "Cr, with which energy is conserved.",
+            f"{source.path}: the file differs from what J, Ct and Cr imply: {', '.join(wrong)}. Limber uses J, Ct and Cr, "
+            "which conserve energy.",
             ModelWarning,
         )

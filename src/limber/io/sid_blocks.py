@@ -50,9 +50,7 @@ def parse_blocks(source: Source) -> Block:
         (i for i, text in enumerate(lines) if text.split()[:1] in (["part"], ["PART"])), None
     )
     if start is None:
-        raise source.error(
-            "there is no line 'part': this is not a file of Standard Input Data (SID)."
-        )
+        raise source.error("there is no line 'part': this is not a Standard Input Data (SID) file.")
     root = Block("", "", 0)
     stack = [root]
     for line, raw in enumerate(lines[start:], start + 1):
@@ -141,12 +139,12 @@ def read_taylor(source: Source, block: Block, rows: int, columns: int, modes: in
         if len(index) != target.ndim or any(not 0 <= i < n for i, n in zip(index, target.shape)):
             size = " x ".join(map(str, target.shape))
             raise source.error(
-                f"{entry.key}{entry.indices} of {block.name} is outside of its {size} numbers.",
+                f"{entry.key}{entry.indices} of {block.name} is outside its {size} numbers.",
                 entry.line,
             )
         if (entry.key, index) in seen:
             raise source.error(
-                f"{entry.key}{entry.indices} of {block.name} comes twice.", entry.line
+                f"{entry.key}{entry.indices} of {block.name} occurs twice.", entry.line
             )
         seen.add((entry.key, index))
         value = number(

@@ -31,7 +31,7 @@ def write_sid(body: FlexibleBody, path: str | PathLike) -> None:
         raise ArgumentTypeError(f"body must be a FlexibleBody or a beam, got {shown(body)}.")
     if body.modes == 0 or body.free_symbols:
         raise ArgumentValueError(
-            "body must have modes, and numbers in place of symbols: SID is for flexible bodies in numbers."
+            "body must have modes, and numbers instead of symbols: SID is for flexible bodies with numeric values."
         )
     target = file_path(path)
     text = _text(body)
@@ -89,7 +89,7 @@ def _first_orders(x: ModalIntegrals) -> ModalIntegrals:
     if c is None:
         return x
     warn(
-        "SID has no place for products of two second-order shapes: they are left out of the file, which holds the usual "
+        "SID cannot store products of two second-order shapes: they are left out of the file, which contains the usual "
         "truncated form of geometric stiffening.",
         ModelWarning,
     )

@@ -70,7 +70,8 @@ class Source:
             raise self.error(f"{error}{remedy and f' {remedy}'}") from error
         except (ArithmeticError, np.linalg.LinAlgError, MemoryError) as error:
             raise self.error(
-                f"cannot be computed with these numbers ({shown(error)}). Is the file whole, are its units consistent?"
+                f"cannot be computed with these numbers ({shown(error)}). Is the file complete, and are its units "
+                "consistent?"
             ) from error
 
     @contextmanager

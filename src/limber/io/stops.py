@@ -28,8 +28,8 @@ class Notes:
         if self.soft:
             have, _, them = _counted(self.soft)
             lines.append(
-                f"{have} limits, but no finite effort or only one limit, so that no stiffness of stops follows: the limits "
-                f"are kept to be read, and nothing stops {them} there"
+                f"{have} limits, but no finite effort or only one limit, so the stiffness of stops is not defined: the "
+                f"limits are kept as information, and nothing stops {them} there"
             )
         if self.no_range:
             have, their, them = _counted(self.no_range)

@@ -47,8 +47,8 @@ def write_structure(structure: Structure, path: str | PathLike) -> None:
         arrays |= dict(zip(_GROUPS, values))
     if structure.geometric is not None:
         warn(
-            f"{file_path(path)}: the function geometric of the structure is not written: give it again after reading, for "
-            "reduce(geometric_stiffening=True).",
+            f"{file_path(path)}: the function `geometric` of the structure is not written: give it again after reading if "
+            "you need reduce(geometric_stiffening=True).",
             ModelWarning,
         )
     with replacing(file_path(path)) as stream:
@@ -74,7 +74,7 @@ def read_structure_npz(source: Source) -> Structure:
             raise source.error(f"has the unknown array {name!r}. {did_you_mean(name, _KNOWN)}")
     if found[_FORMAT].shape != () or found[_FORMAT] != 1:
         raise source.error(
-            f"is of the version {shown(found[_FORMAT].tolist())}, which this Limber does not know."
+            f"has the version {shown(found[_FORMAT].tolist())}, which this version of Limber does not know."
         )
     with source.foreign("the sparse matrices of a structure"):
         n = len(found["names"])
@@ -95,7 +95,7 @@ def _groups(source: Source, found: dict[str, np.ndarray]) -> dict[str, list[int]
     names, sizes, nodes = (found.get(name, np.zeros(0)) for name in _GROUPS)
     whole = all(x.ndim == 1 and x.dtype.kind in "iu" for x in (sizes, nodes))
     if not whole or names.shape != sizes.shape or sizes.min() < 1 or sizes.sum() != nodes.size:
-        raise source.error("its groups are damaged: names, sizes and nodes do not fit together.")
+        raise source.error("its groups are damaged: names, sizes and nodes are inconsistent.")
     parts = np.split(nodes, np.cumsum(sizes)[:-1])
     return {str(name): part.tolist() for name, part in zip(names, parts)}
 
@@ -112,7 +112,7 @@ def _matrix(source: Source, found: dict[str, np.ndarray], name: str) -> sp.csr_a
         or (indices.size and not 0 <= indices.min() <= indices.max() < n)
     ):
         raise source.error(
-            f"{name} is damaged: its rows and columns do not fit together. Write it again."
+            f"{name} is damaged: its rows and columns are inconsistent. Write it again."
         )
     A = sp.csr_array((data, indices, indptr), shape=(n, n))
     A.check_format()

@@ -36,7 +36,7 @@ def read_structure(
     mass : for .mtx: the mass matrix.
     nodes : for .mtx: the table of nodes or, for Abaqus, the deck (.inp); for CalculiX: the deck (.inp) or the results
         (.frd) with the nodes, if they are not in the .inp of the job.
-    matrices : for Nastran: the file with the matrices, if it is not beside or in `path`.
+    matrices : for Nastran: the file with the matrices, if it is neither in `path` nor next to it.
     matrix_names : for Nastran: names of the mass and the stiffness matrix, such as ("MGG", "KGG").
     """
     source = Source(path)
@@ -49,14 +49,14 @@ def read_structure(
         if given is not None and not meant:
             what = "of Nastran" if name.startswith("matri") else "of .mtx matrices"
             raise ArgumentValueError(
-                f"{name} is for files {what}, and {source.path.name} is none: leave it out."
+                f"{name} is for files {what}, but {source.path.name} is not one: leave it out."
             )
     if is_matrix:
         return _from_matrices(source, mass, nodes, units)
     if suffix == ".npz":
         if scales(units) != (1.0, 1.0):
             raise ArgumentValueError(
-                f"units={units!r} is not for an .npz of write_structure, which is in SI units: leave it out."
+                f"units={units!r} cannot be used with an .npz file of write_structure, which is in SI units: leave it out."
             )
         from limber.io.structure_npz import read_structure_npz  # noqa: PLC0415
 
@@ -71,8 +71,8 @@ def read_structure(
         M, K = _names(matrix_names)
         return read_nastran(path, matrices=matrices, mass=M, stiffness=K, units=units)
     raise source.error(
-        f"files that end in {suffix or 'nothing'} are not known here. Known are .npz, {', '.join((*_CALCULIX, *_NASTRAN))} "
-        "and .mtx; read_sid reads Standard Input Data."
+        f"files that end in {suffix or 'nothing'} are not supported. Supported are .npz, "
+        f"{', '.join((*_CALCULIX, *_NASTRAN))} and .mtx; read_sid reads Standard Input Data."
     )
 
 
@@ -91,8 +91,8 @@ def _from_matrices(source: Source, mass: Any, nodes: Any, units: Any) -> Structu
     """The structure of a stiffness matrix and the files that belong to it."""
     if mass is None or nodes is None:
         raise ArgumentValueError(
-            f"{source.path.name} is one matrix of a structure: give the mass matrix in mass=..., and in nodes=... the table of "
-            "nodes (name x y z a line) or, for matrices of Abaqus, its deck (.inp)."
+            f"{source.path.name} is one matrix of a structure: give the mass matrix in mass=... and, in nodes=..., the "
+            "table of nodes (name x y z on each line) or, for matrices of Abaqus, the deck (.inp)."
         )
     if str(nodes).lower().endswith(".inp"):
         from limber.io.abaqus import read_abaqus  # noqa: PLC0415

@@ -40,7 +40,7 @@ def scales(units: Any) -> tuple[float, float]:
 def in_si(matrix: Any, turns: np.ndarray, length: float, mass: float) -> Any:
     """A mass or stiffness matrix in SI: energies grow by mass * length^2, displacements by length, rotations not.
 
-    turns : which of the freedoms are rotations (or, mass-normalized or not, without a dimension).
+    turns : which of the degrees of freedom are rotations (or, mass-normalized or not, without a dimension).
     """
     if length == 1.0 and mass == 1.0:
         return matrix

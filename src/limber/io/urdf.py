@@ -94,7 +94,7 @@ def parse_urdf(path: str | PathLike) -> Urdf:
     for element in robot.all("link"):
         link = _link(element)
         if link.name in links:
-            raise element.error(f"a second link {link.name!r}: names must differ.")
+            raise element.error(f"there is a second link {link.name!r}: names must be unique.")
         links[link.name] = link
     if not links:
         raise robot.error("the robot has no links.")
@@ -102,7 +102,7 @@ def parse_urdf(path: str | PathLike) -> Urdf:
     for element in robot.all("joint"):
         joint = _joint(element, links)
         if joint.name in joints:
-            raise element.error(f"a second joint {joint.name!r}: names must differ.")
+            raise element.error(f"there is a second joint {joint.name!r}: names must be unique.")
         joints[joint.name] = joint
     root = _root(robot, links, joints)
     name = robot.attributes.get("name") or Path(path).stem
@@ -110,7 +110,7 @@ def parse_urdf(path: str | PathLike) -> Urdf:
 
 
 def _refuse_xacro(robot: Element) -> None:
-    """Refuse a file with macros of xacro, or with its expressions where numbers and names are read."""
+    """Reject a file with macros of xacro, or with its expressions where numbers and names are read."""
     expand = "this is a xacro file: expand it first (`xacro arm.xacro > arm.urdf`)."
     stack = [robot]
     while stack:
@@ -169,7 +169,9 @@ def _link(element: Element) -> UrdfLink:
         return UrdfLink(name, 0.0, np.zeros(3), np.zeros((3, 3)), element)
     for child in inertial.children:
         if child.tag not in SILENT["inertial"]:
-            raise child.error(f"<{child.tag}> is not known in <inertial> of link {name!r}.")
+            raise child.error(
+                f"<{child.tag}> is not a known element of <inertial> of link {name!r}."
+            )
     com, R = origin_of(inertial)
     mass = inertial.one("mass")
     moments = inertial.one("inertia")
@@ -240,14 +242,16 @@ def _root(robot: Element, links, joints: Mapping[str, UrdfJoint]) -> str:
     for joint in joints.values():
         if joint.child in parents:
             raise joint.element.error(
-                f"link {joint.child!r} hangs on two joints, {parents[joint.child].name!r} and {joint.name!r}: URDF describes "
-                "trees."
+                f"link {joint.child!r} is the child of two joints, {parents[joint.child].name!r} and {joint.name!r}, but "
+                "URDF describes trees."
             )
         parents[joint.child] = joint
     roots = [name for name in links if name not in parents]
     if len(roots) > 1:
         listed = ", ".join(map(repr, roots[:6]))
-        raise robot.error(f"links {listed} have no joint to a parent: a URDF has one root link.")
+        raise robot.error(
+            f"links {listed} have no joint to a parent, but a URDF file has one root link."
+        )
     reached = set(roots)
     for link in links:
         chain: dict[str, None] = {}
@@ -256,6 +260,8 @@ def _root(robot: Element, links, joints: Mapping[str, UrdfJoint]) -> str:
             chain[name] = None
             name = parents[name].parent
             if name in chain:
-                raise parents[name].element.error(f"link {name!r} is its own ancestor: a cycle.")
+                raise parents[name].element.error(
+                    f"link {name!r} is its own ancestor: the joints form a cycle."
+                )
         reached.update(chain)
     return roots[0]

@@ -53,7 +53,7 @@ def read_urdf(
     lenient : True to accept what other programs also accept.  Inertias with negative principal moments are kept as they
         are; `build()` rejects them only if the mass matrix of the system is not positive definite.  Joints that move no
         mass get an armature of 1e-6 kg m^2, or kg.  A ModelWarning says where.
-    visuals : False for bodies without the shapes of `<visual>`, which only pictures show.  Meshes are looked for beside
+    visuals : False for bodies without the shapes of `<visual>`, which only pictures show.  Meshes are looked for next to
         the file, and `package://` in the folders above it and in $ROS_PACKAGE_PATH.
 
     The joint coordinate is that of URDF; `floating` becomes Free, `planar` becomes Planar(axis), and `continuous`
@@ -176,9 +176,9 @@ def _check_names(argument: str, given: Mapping, known: Mapping, what: str) -> No
 
 
 def _own_motions(robot: Urdf) -> list[str]:
-    """What to warn of where mimics are left out."""
+    """The warnings about mimics that are left out."""
     return [
-        f"joint {joint.name!r} mimics {joint.mimic[0]!r}: it moves on its own here"
+        f"joint {joint.name!r} mimics {joint.mimic[0]!r}, but here it moves independently"
         for joint in robot.joints.values()
         if joint.mimic is not None
     ]
@@ -201,7 +201,7 @@ def _report(
 def _give_armatures(
     robot: Urdf, rigid: Mapping[str, RigidBody], physics: dict[str, JointOptions]
 ) -> list[str]:
-    """Give an armature to the joints that move no mass; returns what to warn of."""
+    """Give an armature to the joints that move no mass; returns the warnings."""
     names = massless_joints(robot, rigid)
     for name in names:
         physics[name]["armature"] = ARMATURE

@@ -14,7 +14,7 @@ from limber.bodies import RigidBody
 from limber.checks import Array
 from limber.io.urdf import Urdf, UrdfJoint
 
-#: A moment of inertia below this part of the largest one of the same links is rounding.
+#: A moment of inertia below this fraction of the largest one of the same links is rounding.
 ROUNDING = 1e-14
 
 
@@ -72,7 +72,7 @@ def massless_joints(robot: Urdf, rigid: Mapping[str, RigidBody]) -> list[str]:
 
 
 def _tip_to_base(robot: Urdf) -> list[UrdfJoint]:
-    """The joints, each after those that hang on its child."""
+    """The joints, each after those that its child carries."""
     children: dict[str, list[UrdfJoint]] = {}
     for joint in robot.joints.values():
         children.setdefault(joint.parent, []).append(joint)

@@ -25,7 +25,7 @@ class Follower(NamedTuple):
 
 
 def gear_mimics(assembly: Assembly, joints: Mapping[str, UrdfJoint]) -> list[str]:
-    """Gear the joints that mimic others, under the names of these joints; returns what to warn of."""
+    """Gear the joints that mimic others, under the names of these joints; returns the warnings."""
     notes = []
     for joint in joints.values():
         if joint.mimic is None:
@@ -56,7 +56,8 @@ def followed(joint: UrdfJoint, joints: Mapping[str, UrdfJoint]) -> Follower:
         if name in seen:
             circle = listed(seen[seen.index(name) :])
             raise _error(
-                here, f"the joints {circle} mimic each other in a circle: none drives them."
+                here,
+                f"the joints {circle} mimic each other in a cycle, so none of them drives the others.",
             )
         ratio, offset = ratio * factor, ratio * shift + offset
         here = joints[name]
@@ -66,7 +67,7 @@ def followed(joint: UrdfJoint, joints: Mapping[str, UrdfJoint]) -> Follower:
 
 
 def _refuse_kind(joint: UrdfJoint, other: UrdfJoint, cannot: str) -> None:
-    """Refuse a joint that has no coordinate, or several of them."""
+    """Reject a joint that has no coordinate, or several of them."""
     if other.kind not in ONE_SPEED:
         has = "no position" if other.kind == "fixed" else "several coordinates"
         raise _error(

@@ -14,7 +14,7 @@ ONE_SPEED = ("revolute", "prismatic", "continuous")
 def joint_physics(
     joints: Iterable[UrdfJoint], stops: bool
 ) -> tuple[dict[str, JointOptions], list[str]]:
-    """The options of every joint by its name, and what to warn of."""
+    """The options of every joint by its name, and the warnings."""
     notes = Notes()
     return {joint.name: _options(joint, stops, notes) for joint in joints}, notes.lines()
 
@@ -54,7 +54,7 @@ def _limit(joint: UrdfJoint, name: str, notes: Notes) -> float | None:
     none."""
     value = getattr(joint, name)
     if value is not None and value < 0.0:
-        notes.single.append(f"joint {joint.name!r}: {name} {value:g} is negative and left out")
+        notes.single.append(f"joint {joint.name!r}: {name} {value:g} is negative and is left out")
     return value if value is not None and 0.0 < value <= FARTHEST else None
 
 

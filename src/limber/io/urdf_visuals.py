@@ -10,7 +10,7 @@ from limber.shapes import Box, Capsule, Cylinder, Shape, Sphere
 
 
 def link_shapes(robot: Urdf) -> tuple[dict[str, list[Shape]], list[str]]:
-    """The shapes of the links by name, and what to warn of."""
+    """The shapes of the links by name, and the warnings."""
     visuals = Visuals(robot.element.file)
     materials = {
         element.attributes.get("name", ""): element for element in robot.element.all("material")

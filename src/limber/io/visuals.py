@@ -13,7 +13,7 @@ from limber.io.xml_tree import Element
 from limber.shapes import Mesh, Shape
 from limber.shapes.shape import colour_of
 
-#: At most so many things are named in a warning.
+#: At most this many things are named in a warning.
 LISTED = 4
 
 
@@ -54,7 +54,8 @@ class Visuals:
         if self._missing:
             many = "the mesh files" if len(self._missing) > 1 else "the mesh file"
             said.append(
-                f"pictures leave out {many} {_few(self._missing)}, which {'are' if len(self._missing) > 1 else 'is'} not there"
+                f"pictures leave out {many} {_few(self._missing)}, which {'are' if len(self._missing) > 1 else 'is'} "
+                "missing"
             )
         if self._wrong:
             said.append(f"pictures leave out what cannot be drawn: {_few(self._wrong, '')}")

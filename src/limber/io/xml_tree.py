@@ -40,7 +40,7 @@ class Element:
         """The only child with this tag, or None; two are an error."""
         found = list(self.all(tag))
         if len(found) > 1:
-            raise found[1].error(f"a second <{tag}> in <{self.tag}>: keep one.")
+            raise found[1].error(f"there is a second <{tag}> in <{self.tag}>: keep one.")
         return found[0] if found else None
 
     def get(self, name: str) -> str:

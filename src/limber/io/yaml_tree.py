@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-#: Bounds on the content of a file; larger arrays belong in an .npz beside it.
+#: Bounds on the content of a file; larger arrays belong in an .npz next to it.
 MAX_BYTES = 64 * 2**20
 MAX_DEPTH = 40
 MAX_ALIASED = 100_000
@@ -105,7 +105,11 @@ class _Builder:
             if isinstance(event, yaml.DocumentStartEvent):
                 documents += 1
                 if documents > 1:
-                    raise TreeError("a second document starts here: one file, one.", line, column)
+                    raise TreeError(
+                        "a second document starts here, but a file must contain only one.",
+                        line,
+                        column,
+                    )
             elif isinstance(event, (yaml.MappingEndEvent, yaml.SequenceEndEvent)):
                 self._close()
             elif isinstance(event, yaml.AliasEvent):
@@ -120,7 +124,7 @@ class _Builder:
         yaml = self.yaml
         if event.tag not in (None, "!"):
             raise TreeError(
-                f"the tag {event.tag!r} is not allowed: files hold plain data. Remove it.",
+                f"the tag {event.tag!r} is not allowed, because files contain plain data. Remove it.",
                 line,
                 column,
             )
@@ -130,7 +134,7 @@ class _Builder:
                 raise TreeError("an anchor on a key is not allowed.", line, column)
             if event.value == "<<" and not event.style:
                 raise TreeError(
-                    "merge keys (<<) are not read: write the entries out.", line, column
+                    "merge keys (<<) are not supported: write the entries out.", line, column
                 )
             self._key(event.value, line, column)
             return
@@ -154,13 +158,13 @@ class _Builder:
         if node is None:
             raise TreeError(f"the alias *{name} has no anchor &{name} before it.", line, column)
         if any(node is outer for outer in self.stack):
-            raise TreeError(f"the alias *{name} stands inside its own anchor.", line, column)
+            raise TreeError(f"the alias *{name} is inside its own anchor.", line, column)
         if self._expects_key():
             raise TreeError("a key must be text, not an alias.", line, column)
         self.aliased += node.size
         if self.aliased > MAX_ALIASED:
             raise TreeError(
-                f"aliases expand to more than {MAX_ALIASED} values: write the data out, or put them in an .npz.",
+                f"aliases expand to more than {MAX_ALIASED} values: write the data out, or put them in an .npz file.",
                 line,
                 column,
             )
@@ -173,7 +177,7 @@ class _Builder:
         keys = self.stack[-1].keys
         if text in keys:
             raise TreeError(
-                f"the key {shortened(text)} comes a second time (first on line {keys[text][0]}): keep one.",
+                f"the key {shortened(text)} occurs a second time (first on line {keys[text][0]}): keep one.",
                 line,
                 column,
             )

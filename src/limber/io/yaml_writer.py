@@ -31,7 +31,7 @@ def words(value: str) -> str:
         code = ord(c)
         if 0xD800 <= code <= 0xDFFF:
             raise ArgumentValueError(
-                f"the name {value!r} holds half a character and cannot be written."
+                f"the name {value!r} contains half a character (a lone surrogate) and cannot be written."
             )
         if c in '"\\':
             parts.append("\\" + c)

@@ -36,7 +36,7 @@ class CompoundJoint(Joint):
         self.groups = tuple(g for joint in joints for g in joint.groups)
         if self.dofs > 6:
             raise ArgumentValueError(
-                f"joints have {self.dofs} speeds together; a joint between two bodies has at most 6 independent ones. "
+                f"joints have {self.dofs} speeds together, but a joint between two bodies has at most 6 independent ones. "
                 "Remove some, or put bodies in between."
             )
         if not physics:

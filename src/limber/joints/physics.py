@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from limber.joints.base import Joint
     from limber.joints.packing import Constants
 
-#: Friction is smooth over this speed, rad/s or m/s, unless told otherwise.
+#: Friction is smooth over this speed, rad/s or m/s, unless specified otherwise.
 FRICTION_SPEED = 1e-3
-#: The Stribeck speed in smoothing speeds, unless told otherwise.
+#: The Stribeck speed in smoothing speeds, unless specified otherwise.
 STRIBECK = 10.0
 #: A stop sets in over this part of the range between the limits, or of 1 rad or 1 m where the range is wider or has
 #: one limit only.
 SOFTNESS = 1e-4
-#: s/rad or s/m, unless told otherwise.
+#: s/rad or s/m, unless specified otherwise.
 STOP_DAMPING = 1.0
 #: No number is larger than this but limits of effort and speed, and the speeds and lengths that smooth a law are not
 #: smaller than its inverse: their squares must stay finite and above zero.
@@ -271,7 +271,7 @@ def option_of(name: str) -> str:
 
 
 def _refuse_names(joint: Joint, given: JointOptions) -> None:
-    """Refuse options that there are not, that this joint cannot have, and that do nothing without others."""
+    """Reject unknown options, those that this joint cannot have, and those that do nothing without others."""
     kind = type(joint).__name__
     for name in given:
         if name not in OPTIONS:
@@ -292,11 +292,11 @@ def _refuse_names(joint: Joint, given: JointOptions) -> None:
 
 
 def _refuse_stops(limited: bool, given: JointOptions) -> None:
-    """Refuse limits that say nothing of their stops, and stops without limits."""
+    """Reject limits without a stiffness of their stops, and stops without limits."""
     if limited and "stop_stiffness" not in given:
         raise ArgumentValueError(
-            "limits need stop_stiffness, the stiffness of the stops in N m/rad or N/m. Give 0 for limits that "
-            "have no stops and are only read, for instance by controllers."
+            "limits need stop_stiffness, the stiffness of the stops in N m/rad or N/m. Give 0 for limits that have no "
+            "stops and are only information, for instance for controllers."
         )
     for name in ("stop_stiffness", "stop_damping", "stop_softness"):
         if name in given and not limited:
@@ -360,7 +360,7 @@ def _one_each(name: str, value: Any, speeds: int, minimum: float | None, above: 
 
 
 def _refuse_size(name: str, values: Array, smooths: bool) -> None:
-    """Refuse numbers too large to compute with, and too small ones where they smooth a law."""
+    """Reject numbers too large to compute with, and too small ones where they smooth a law."""
     bad = np.abs(values) > FARTHEST
     if smooths:
         bad |= values < 1.0 / FARTHEST
@@ -433,7 +433,7 @@ def joined(parts: Sequence[JointPhysics]) -> JointPhysics:
 
 
 def _refuse_without_coordinate(joint: Joint, physics: JointPhysics) -> None:
-    """Refuse what needs coordinates whose rates are the speeds, at the speeds of a joint that have none."""
+    """Reject what needs coordinates whose rates are the speeds, at the speeds of a joint that have none."""
     if all(joint.has_coordinate):
         return
     without = ~np.array(joint.has_coordinate, dtype=bool)

@@ -31,7 +31,7 @@ def compiler() -> tuple[str, ...]:
         wanted = shlex.split(given)
     except ValueError as error:
         raise CompileError(
-            f"the environment variable CC={given!r} is no command: {error}."
+            f"the environment variable CC={given!r} is not a command: {error}."
         ) from error
     for command in [wanted] if wanted else [["cc"], ["gcc"], ["clang"]]:
         path = shutil.which(command[0])
@@ -42,7 +42,7 @@ def compiler() -> tuple[str, ...]:
     )
     raise CompileError(
         f"no C compiler was found: {tried}. Install one (the package gcc or clang of your system), or set CC to its "
-        'path. target="casadi" needs none, nor do lb.forward_dynamics and the other functions of limber.'
+        'path. lb.forward_dynamics, the other functions of Limber and target="casadi" do not need one.'
     )
 
 
@@ -94,7 +94,9 @@ def build(file: Path, result: Path, flags: tuple[str, ...]) -> None:
     """Compile a C file to the shared library `result`; `flags` ask for that."""
     _run([*compiler(), *flags, "-o", str(result), str(file), "-lm"])
     if not result.exists():
-        raise CompileError(f"{' '.join(compiler())} wrote no file: it is no C compiler. Check $CC.")
+        raise CompileError(
+            f"{' '.join(compiler())} wrote no file: it is not a C compiler. Check $CC."
+        )
 
 
 def loaded(source: str, load: Callable[[str], Any] = ctypes.CDLL) -> Any:

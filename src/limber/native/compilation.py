@@ -96,7 +96,8 @@ def _compiled(module: str, name: str):
         function = getattr(import_module(module), name)
     if not hasattr(function, "overloads"):  # Numba did not compile it
         raise CompileError(
-            "the environment variable NUMBA_DISABLE_JIT is set, but the numeric functions of Limber run compiled only. "
+            "the environment variable NUMBA_DISABLE_JIT is set, but the numeric functions of Limber run only when "
+            "compiled. "
             "Unset it and start Python again."
         )
     file = f"kernels/{_sources(module)}/{name}-{_machine()}.bin"

@@ -1,6 +1,6 @@
 """Checks of the entry points: sizes, finite numbers, unit quaternions, sound pivots, found coordinates.  Compiled only.
 
-The pivot D of a freedom that moves no mass, alone or together with freedoms outboard of it, is zero.  Computed in
+The pivot D of a degree of freedom that moves no mass, alone or together with those outboard of it, is zero.  Computed in
 floating point, it consists of rounding errors of the inertias that were subtracted from each other to form it.
 These inertias may be much larger than their difference, so a pivot is compared with them (`large_enough`).  If a
 pivot is small in comparison, `steady` examines it: it computes the pivots again with the numbers of the model
@@ -233,13 +233,13 @@ def speed_size(topo, work, k, r):
 
 @kernel
 def large(size, inverse):
-    """Whether a pivot, given its inverse, is positive and not small beside `size`."""
+    """Whether a pivot, given its inverse, is positive and not small compared with `size`."""
     return inverse > 0.0 and size * inverse * PIVOT_RATIO < 1.0
 
 
 @kernel
 def within_bounds(topo, work):
-    """Whether every pivot is positive, and not small beside bounds of the inertias it came from.
+    """Whether every pivot is positive, and not small compared with bounds of the inertias it came from.
 
     Bodies outboard have higher numbers.  If s is the largest D_SIZE from body k on, then its own P is at most s along
     a joint speed, and what `size_to_parent` makes of P of the bodies outboard at most 2 s, since the largest angular
@@ -257,13 +257,13 @@ def within_bounds(topo, work):
 
 @kernel
 def large_enough(topo, const, work):
-    """Whether every pivot that the articulated sweep left in `work` is positive, and not small beside the
-    inertias it came from: those of P of its body and of all bodies outboard, before their freedoms were
+    """Whether every pivot that the articulated sweep left in `work` is positive, and not small compared with the
+    inertias it came from: those of P of its body and of all bodies outboard, before their degrees of freedom were
     eliminated.
     """
     if topo[BOUNDED] != 0 and within_bounds(topo, work):
         return True
-    # Returning from within the loop is fast: the processor predicts that it does not happen and goes on.
+    # Returning from within the loop is fast: the processor predicts that it does not happen and continues.
     start_sizes(topo, const, work)
     for k in range(topo[END] - COLUMNS, 0, -COLUMNS):
         m = topo[k + MODES]
@@ -299,7 +299,7 @@ def all_found(topo, work, most):
 
 @kernel
 def inverse_pivots(topo, work, out):
-    """1/D of every freedom, in the layout of v; 1 for the modes of a ruthless system."""
+    """1/D of every degree of freedom, in the layout of v; 1 for the modes of a ruthless system."""
     for k in range(COLUMNS, topo[END], COLUMNS):
         m = topo[k + MODES]
         for r in range(m):

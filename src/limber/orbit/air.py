@@ -35,7 +35,7 @@ def density_table(altitude: ArrayLike, density: ArrayLike) -> Atmosphere:
     heights = array("altitude", altitude, ("n",))
     values = array("density", density, (len(heights),), "One for each altitude.")
     if len(heights) < 2 or (np.diff(heights) <= 0.0).any():
-        raise ArgumentValueError("altitude must have at least two values, which increase.")
+        raise ArgumentValueError("altitude must have at least two increasing values.")
     if (values <= 0.0).any():
         raise ArgumentValueError(
             f"density must be positive, got {values.min():g}: leave out the altitudes without air."

@@ -43,7 +43,8 @@ class Burn:
         object.__setattr__(self, "duration", number("duration", self.duration, above=0.0))
         if (self.isp is None) != (self.tank is None):
             raise ArgumentTypeError(
-                "isp and tank belong together: the specific impulse tells how much mass leaves the tank. Give both or none."
+                "isp and tank belong together: the specific impulse determines how much mass leaves the tank. Give both "
+                "or neither."
             )
         if self.isp is not None:
             object.__setattr__(self, "isp", number("isp", self.isp, above=0.0))
@@ -75,12 +76,14 @@ def check_tanks(system: System, burns: Sequence[Burn]) -> None:
         body = system.bodies[tank]
         if body.kind != "rigid":
             raise ArgumentTypeError(
-                f"burns: tank {tank!r} is a {body.kind} body; a tank that loses mass is a RigidBody. Attach one for the propellant."
+                f"burns: tank {tank!r} is a {body.kind} body; a tank that loses mass must be a RigidBody. Attach one for "
+                "the propellant."
             )
         needed = sum(burn.flow * burn.duration for burn in burns if burn.tank == tank)
         if not needed < body.mass:
             raise ArgumentValueError(
-                f"burns: they take {needed:g} kg from tank {tank!r}, which has {body.mass:g} kg: shorten them, or fill the tank."
+                f"burns: they use {needed:g} kg from tank {tank!r}, which has {body.mass:g} kg: shorten them, or fill the "
+                "tank."
             )
 
 

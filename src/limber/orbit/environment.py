@@ -94,7 +94,8 @@ class Environment:
         if field.lowest < -FLAT * self.orbit.planet.radius:
             warn(
                 f"environment: between t = {start:g} and {end:g} s the reference orbit is {-field.lowest / 1e3:.4g} km below the surface of "
-                "the planet, where neither its gravity nor its air is right. Lengths of orbits are in metres, from the centre of the planet; "
+                "the planet, where the models of its gravity and air are not valid. Lengths of orbits are in metres, "
+                "from the centre of the planet; "
                 "altitudes are above its equatorial radius.",
                 ModelWarning,
             )
@@ -113,14 +114,14 @@ class Environment:
         check_tanks(system, self.burns)
         if np.any(system.gravity):
             raise ArgumentValueError(
-                f"environment: {system.name!r} has gravity {system.gravity.tolist()} of its own, and in orbit gravity comes from the "
-                "planet: build the system with gravity=(0, 0, 0)."
+                f"environment: {system.name!r} has gravity {system.gravity.tolist()} of its own, but in orbit gravity "
+                "comes from the planet: build the system with gravity=(0, 0, 0)."
             )
         for name, item in system.attachments.items():
             if item.to == "world" and not isinstance(item.joint, Free):
                 raise ArgumentValueError(
-                    f"environment: body {name!r} is attached to the world by {item.joint!r}; the world falls around the planet, and "
-                    "what flies there is attached to it by lb.Free()."
+                    f"environment: body {name!r} is attached to the world by {item.joint!r}; the world falls around the "
+                    "planet, and a body that flies there must be attached to it by lb.Free()."
                 )
         refuse_held(system)
 
@@ -178,7 +179,7 @@ class Environment:
         name = bases[0] if body is None else body
         if name not in bases:
             raise ArgumentValueError(
-                f"body={shown(body)} is not attached to the world; what is: {', '.join(map(repr, bases))}."
+                f"body={shown(body)} is not attached to the world; the bodies that are: {', '.join(map(repr, bases))}."
             )
         q = system.neutral() if q is None else np.array(array("q", q, (system.nq,)))
         v = np.zeros(system.nv) if v is None else np.array(array("v", v, (system.nv,)))
@@ -209,7 +210,8 @@ class Environment:
             )
         if body is None and node is not None:
             raise ArgumentTypeError(
-                f"node={shown(node)} is of no body: name the body as well, or leave both out for the centre of mass."
+                f"node={shown(node)} is given without a body: name the body as well, or leave both out for the centre of "
+                "mass."
             )
         place, speed = centre_of_mass(result) if body is None else node_motion(result, body, node)
         frame = self.frame(result.t)

@@ -122,7 +122,7 @@ def refuse_held(system: System, by: str = "environment") -> None:
     for name, closure in system.closures.items():
         if isinstance(closure, Closure) and "world" in (closure.a.body, closure.b.body):
             raise ArgumentValueError(
-                f"{by}: closure {name!r} holds the system to the world, which falls around the planet: release it."
+                f"{by}: closure {name!r} attaches the system to the world, which falls around the planet: release it."
             )
 
 

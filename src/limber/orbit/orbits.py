@@ -130,8 +130,9 @@ def elements(
     a, e = number("semi_major", semi_major), number("eccentricity", eccentricity, minimum=0.0)
     if not a * (1.0 - e) > 0.0:
         raise ArgumentValueError(
-            f"semi_major={a:g} does not fit eccentricity={e:g}: ellipses have a positive one and an eccentricity below 1, "
-            "hyperbolas a negative one and an eccentricity beyond 1. Give a parabola by its state, lb.orbit.state(...)."
+            f"semi_major={a:g} is inconsistent with eccentricity={e:g}: an ellipse has a positive semi-major axis and an "
+            "eccentricity below 1, a hyperbola a negative one and an eccentricity above 1. Define a parabola by its "
+            "state, lb.orbit.state(...)."
         )
     angles = {"inclination": inclination, "node": node, "argument": argument, "anomaly": anomaly}
     i, raan, w, nu = (number(name, x) for name, x in angles.items())
@@ -148,7 +149,7 @@ def _check_planet(planet: object) -> None:
     """Reject anything that is not a planet."""
     if not isinstance(planet, Planet):
         raise ArgumentTypeError(
-            f"planet must be a lb.orbit.Planet, such as lb.orbit.EARTH, got {shown(planet)}."
+            f"planet must be an lb.orbit.Planet, such as lb.orbit.EARTH, got {shown(planet)}."
         )
 
 

@@ -133,9 +133,9 @@ class Reference:
         needed = (end - start) * max(rates) / ANGLE
         if not needed <= MOST_PIECES:
             raise ArgumentValueError(
-                f"environment: the reference orbit from t = {start:g} to {end:g} s turns by as much as {max(rates):.3g} rad/s, and would "
-                f"take {needed:.1e} pieces of {ANGLE} rad; {MOST_PIECES:.0e} are the most. Take a shorter run, or an orbit that does not "
-                "come so near to the centre of the planet."
+                f"environment: the reference orbit from t = {start:g} to {end:g} s turns by as much as {max(rates):.3g} "
+                f"rad/s, and would need {needed:.1e} pieces of {ANGLE} rad; the maximum is {MOST_PIECES:.0e}. Use a "
+                "shorter run, or an orbit that stays farther from the centre of the planet."
             )
         count = max(1, int(np.ceil(needed)))
         length = (end - start) / count
@@ -156,8 +156,9 @@ class Reference:
         revolutions = abs(t - self._epoch) / self._period
         if revolutions > MOST_REVOLUTIONS:
             raise ArgumentValueError(
-                f"environment: t = {t:g} s is {revolutions:.3g} revolutions away from the epoch of the orbit, {self._epoch:g} s, and "
-                f"{MOST_REVOLUTIONS} are the most over which it is followed. Give the orbit at an epoch near the run, as in "
+                f"environment: t = {t:g} s is {revolutions:.3g} revolutions away from the epoch of the orbit, "
+                f"{self._epoch:g} s; it can be followed over at most {MOST_REVOLUTIONS}. Give the orbit at an epoch near "
+                "the run, as in "
                 f"lb.orbit.circular(..., epoch={t:g})."
             )
 

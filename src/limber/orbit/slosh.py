@@ -113,7 +113,8 @@ class Slosh:
             raise ArgumentValueError(f'kind={shown(kind)} must be "pendulum" or "springs".')
         if acceleration is None and (kind == "springs" or part > 0.0):
             raise ArgumentTypeError(
-                "acceleration is missing: the stiffness of springs and the damping are those of one acceleration, in m/s^2."
+                "acceleration is missing: the stiffness of springs and the damping are valid for one acceleration, in "
+                "m/s^2."
             )
         turn = np.eye(3) if rotation is None else rotation
         middle = self.depth / 2.0

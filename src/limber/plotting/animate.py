@@ -17,7 +17,7 @@ from limber.plotting.style import plain, style, target
 from limber.plotting.video import ffmpeg, write_gif, write_mp4
 from limber.simulation.result import Result
 
-#: More frames than this are a mistake.
+#: More frames than this must be a mistake.
 FRAMES = 3000
 
 
@@ -53,7 +53,7 @@ def animate(
     result = pictured("animate", result, 2, "nothing moves in fewer than two rows")
     film = file.suffix.lower() == ".mp4"
     if film:
-        ffmpeg()  # refused before the work
+        ffmpeg()  # rejected before the work begins
         times = film_times(result.t[0], result.t[-1], fps, speed)
     else:
         times, hundredths = frame_times(result.t[0], result.t[-1], fps, speed)

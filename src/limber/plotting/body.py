@@ -153,7 +153,7 @@ def effective_masses(report: BodyReport, axes: Any) -> None:
         for j in known:
             axes.plot([movable[j]] * 2, [j - 0.42, j + 0.42], color="0.25", linewidth=1.0)
     axes.set_yticks(range(len(DIRECTIONS)), DIRECTIONS)
-    axes.set(xlim=(0.0, 1.05), xlabel="part of mass or inertia")
+    axes.set(xlim=(0.0, 1.05), xlabel="fraction of mass or inertia")
     axes.invert_yaxis()
     axes.grid(axis="y", visible=False)
     axes.set_axisbelow(True)
@@ -176,7 +176,7 @@ def static_deflections(report: BodyReport, axes: Any) -> None:
         label = "0" if error < 5e-7 else f"{error:.3g}"
         axes.text(error + 0.02 * most, i, label, va="center", fontsize=6)
     axes.set_yticks(range(len(loads)), names, fontsize=7 if len(loads) <= 8 else 5)
-    axes.set(xlim=(0.0, 1.18 * most), xlabel="deflection lacking (%)")
+    axes.set(xlim=(0.0, 1.18 * most), xlabel="missing deflection (%)")
     axes.invert_yaxis()
     axes.grid(axis="y", visible=False)
     axes.set_axisbelow(True)

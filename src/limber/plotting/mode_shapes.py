@@ -33,7 +33,7 @@ PALE = "#9CC7E2"
 APART = 0.08
 #: The largest twist that is drawn, and the smallest that is seen, rad.
 TWIST, SEEN = 1.0, 0.05
-#: The step of the differences, and what is left of nothing, as parts of the largest motion.
+#: The step of the differences, and the rounding errors that remain of zero, as fractions of the largest motion.
 STEP, ROUNDING = 1e-4, 1e-6
 
 
@@ -91,7 +91,8 @@ def mode_shapes(
     with_frequency = np.flatnonzero(found.omega > 0.0)[:count]
     if with_frequency.size == 0:
         raise ArgumentValueError(
-            f"{system.name!r} has no mode with a frequency here: it has nothing that bends, or no gravity to swing in."
+            f"{system.name!r} has no mode with a frequency here: nothing in it bends, and no gravity or spring makes it "
+            "swing."
         )
     columns = min(columns, len(with_frequency))
     rows = -(-len(with_frequency) // columns)

@@ -361,7 +361,7 @@ def power(selection: Selection) -> list[Panel]:
         works.append(Line("external", r.t, audit.external, 3, 3))
     if np.any(audit.actions):
         works.append(Line("actions", r.t, audit.actions, 4, 1))
-    rest = [Line("change less what came in", r.t, audit.residual, 2)]
+    rest = [Line("change minus energy supplied", r.t, audit.residual, 2)]
     return [Panel("power (W)", powers), Panel("energy (J)", works), Panel("residual (J)", rest)]
 
 
@@ -371,7 +371,7 @@ def signals(selection: Selection) -> list[Panel]:
     found = []
     for name, samples in r.signals.items():
         if name == "guard" and not samples.y.any():
-            continue  # all was well
+            continue  # everything is fine
         within = (samples.t >= r.t[0]) & (samples.t <= r.t[-1])
         t, y = samples.t[within], samples.y[within]
         if name == "command" and len(t) > 1:
@@ -384,8 +384,8 @@ def signals(selection: Selection) -> list[Panel]:
         found.append(Panel(label, lines))
     if not found:
         raise ArgumentValueError(
-            'what="signals" shows what a sampled controller measured and commanded, and this result has none: give '
-            "simulate(torque=...) a lb.control.Loop or a controller."
+            'what="signals" shows what a sampled controller measured and commanded, but this result has no such signals: pass '
+            "an lb.control.Loop or a controller as simulate(torque=...)."
         )
     return found
 

@@ -154,7 +154,7 @@ def panels_of(name: str, selection: Selection) -> list[Panel]:
 
 
 def what_names(what: Any) -> list[str]:
-    """Check the names of panels that a user asked for."""
+    """Check the names of panels that a user requested."""
     if isinstance(what, str):
         names = [what]
     else:
@@ -173,7 +173,7 @@ def what_names(what: Any) -> list[str]:
 
 
 def chosen_bodies(system: System, bodies: Iterable[str] | None) -> list[str]:
-    """The bodies a user asked for, or all."""
+    """The bodies that a user requested, or all."""
     if bodies is None:
         return list(system.layout)
     if isinstance(bodies, str):
@@ -185,7 +185,7 @@ def chosen_bodies(system: System, bodies: Iterable[str] | None) -> list[str]:
             f"bodies must be a list of body names, got {shown(bodies)}."
         ) from None
     if not names:
-        raise ArgumentValueError("bodies is empty: name one at least, or leave it out for all.")
+        raise ArgumentValueError("bodies is empty: name at least one, or leave it out for all.")
     return [system.body_of(name, "bodies: body") for name in names]
 
 
@@ -205,7 +205,7 @@ def chosen_nodes(system: System, nodes: Mapping[str, str | int] | None) -> dict[
 
 
 def chosen_stations(system: System, stations: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The stations of beams and frames that a user asked for."""
+    """The stations of beams and frames that a user requested."""
     if stations is not None and not isinstance(stations, Mapping):
         raise ArgumentTypeError(
             f"stations must map body names to stations, as in {{'link1': ['root', 0.5]}}, got {shown(stations)}."

@@ -80,7 +80,7 @@ def _rows(name: str, values: list) -> Array:
     rows = [np.atleast_1d(numbers(name, x, "(r,)")) for x in values]
     if len({x.shape for x in rows}) > 1 or (rows and rows[0].ndim > 1):
         raise ArgumentValueError(
-            f"{name} must give as many numbers at every time, got shapes {sorted({x.shape for x in rows})}."
+            f"{name} must give the same number of values at every time, got shapes {sorted({x.shape for x in rows})}."
         )
     return np.array(rows)
 

@@ -66,7 +66,7 @@ def style(**settings: Any) -> Iterator[None]:
         known = [key for key in matplotlib.rcParams if key.replace(".", "_") == name]
         if not known:
             raise ArgumentValueError(
-                f"style has no setting {name!r}: give names of Matplotlib's rcParams with _ for the dots, as in "
+                f"style has no setting {name!r}: give names of Matplotlib's rcParams with _ instead of dots, as in "
                 "font_size=9."
             )
         chosen[known[0]] = value

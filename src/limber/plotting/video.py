@@ -26,8 +26,9 @@ def ffmpeg() -> str:
         return imageio_ffmpeg.get_ffmpeg_exe()
     except (ImportError, RuntimeError):
         raise MissingProgramError(
-            "MP4 files are written by the program ffmpeg, which is not on this machine. Install it (apt install ffmpeg, brew "
-            "install ffmpeg), or run `pip install imageio-ffmpeg`, which has one inside; or write a .gif, which needs none."
+            "MP4 files are written by the program ffmpeg, which is not installed. Install it (apt install ffmpeg, brew "
+            "install ffmpeg), or run `pip install imageio-ffmpeg`, which includes it; or write a .gif, which does not "
+            "need it."
         ) from None
 
 

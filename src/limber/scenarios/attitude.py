@@ -103,7 +103,7 @@ class AttitudeSection(Section):
             if self.slew is not None:
                 if abs(self.slew.angle) > math.pi:
                     raise (where / "slew" / "angle").error(
-                        f"is {self.slew.angle:g} rad, and a slew turns the shorter way, by pi at most."
+                        f"is {self.slew.angle:g} rad, but a slew turns the shorter way, by pi at most."
                     )
                 free_hub(system, self.hub, "slew")
                 first = system.layout[self.hub].q_joint.start

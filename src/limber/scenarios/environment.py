@@ -64,7 +64,7 @@ class OrbitSection(Section):
         for key in given:
             if key not in (kind, *others):
                 raise where.error(
-                    f"does not go with {kind}; that goes with {', '.join(others)}.", key
+                    f"cannot be used with {kind}, which accepts {', '.join(others)}.", key
                 )
         if kind == "position" and self.velocity is None:
             raise where.error("a state needs a velocity as well.", "position")
@@ -98,10 +98,10 @@ class AirSection(Section):
         with where.checked():
             if self.density is not None:
                 if self.altitude is None or self.scale_height is None:
-                    raise where.error("goes with altitude and scale_height.", "density")
+                    raise where.error("can only be used with altitude and scale_height.", "density")
                 return exponential(self.density, self.altitude, self.scale_height)
             if self.altitudes is None or self.densities is None:
-                raise where.error("goes with altitudes.", "densities")
+                raise where.error("can only be used with altitudes.", "densities")
             return density_table(self.altitudes, self.densities)
 
 

@@ -21,7 +21,7 @@ from limber.scenarios.states import check_body
 from limber.simulation import Event
 from limber.simulation.topology import changes_of, kind_of, subject_of
 
-#: What may go with `attach`.
+#: Keys that can be combined with `attach`.
 BESIDE_ATTACH = ("in_place", "restitution")
 Known = Mapping[str, Closure | Relation]
 
@@ -150,7 +150,7 @@ class WhenSection(Section):
         if self.distance is None or len(self.distance) != 2:
             raise here.error(f"must be two points, got {len(self.distance or ())}.")
         if value <= 0.0:
-            raise where.error(f"a distance passes a value above 0, got {value:g}.", given[0])
+            raise where.error(f"the value of a distance must be above 0, got {value:g}.", given[0])
         a, b = (point.build(system, here / i) for i, point in enumerate(self.distance))
         return Distance(system, (a, b), value), direction
 
@@ -172,7 +172,7 @@ class ActionSection(Section):
         if isinstance(data, dict) and "attach" not in data:
             for key in BESIDE_ATTACH:
                 if key in data:
-                    raise problem("goes with attach alone.", key)
+                    raise problem("can only be used with attach.", key)
         return data
 
     def build(self, system: System, known: Known, where: Where) -> Change:
@@ -189,8 +189,8 @@ class ActionSection(Section):
         if name not in known and name not in system.closures:
             every = [*system.closures, *known]
             raise where.error(
-                f"there is no closure {name!r}. {did_you_mean(name, every)} Closures of the model are active at the start; "
-                "those under `closures` of the scenario wait to be attached.",
+                f"there is no closure {name!r}. {did_you_mean(name, every)} Closures of the model are active at the "
+                "start; those under `closures` of the scenario are inactive until they are attached.",
                 key,
             )
         if key == "release":
@@ -237,7 +237,7 @@ def waiting_closures(system: System, sections: list[ClosureSection], where: Wher
         closure = section.build(system.attachments, where / i)
         if closure.name in found or closure.name in system.closures:
             raise (where / i).error(
-                f"the name {closure.name!r} is taken: every closure needs a name of its own.",
+                f"the name {closure.name!r} is taken: every closure needs its own name.",
                 "name",
             )
         found[closure.name] = closure

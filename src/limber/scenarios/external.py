@@ -68,6 +68,6 @@ def external_forces(system: System, sections: list[WrenchSection], where: Where)
     for i, section in enumerate(sections):
         key, wrench = section.build(system, where / i)
         if key in found:
-            raise (where / i).error("a wrench at this node is given already: add the two up.")
+            raise (where / i).error("a wrench at this node is already given: add the two.")
         found[key] = wrench
     return found

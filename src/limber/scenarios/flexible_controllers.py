@@ -120,7 +120,7 @@ class LQRSection(Section):
         for name, section in (self.reference or {}).items():
             if section.path is None:
                 raise (where / "reference" / name).error(
-                    "must be a path: to hold a joint where it starts, leave it out."
+                    "must be a path. To hold a joint where it starts, leave it out."
                 )
         about: Any = q0
         with where.checked():
@@ -215,7 +215,7 @@ class CarriedObjectSection(Section):
             ]
             if not bodies:
                 raise (where / "object").error(
-                    f"{self.object!r} is no body, and no object of bodies such as {self.object}/box."
+                    f"{self.object!r} is neither a body nor an object with bodies such as {self.object}/box."
                 )
             place = _together(self.place, pose(system, q0, bodies[0])[1], where / "place")
         if self.turn is not None:

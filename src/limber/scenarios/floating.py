@@ -66,8 +66,8 @@ class Floating:
             found = solve_ivp(rates, (a, b), y, "DOP853", rtol=rtol, atol=rtol, dense_output=True)
             if not found.success:
                 raise ArgumentValueError(
-                    f"the motion of the base while the joints follow their paths was found to t = {found.t[-1]:g} s only: "
-                    f"{found.message}"
+                    f"the motion of the base while the joints follow their paths was found only up to t = {found.t[-1]:g} "
+                    f"s: {found.message}"
                 )
             y = found.y[:, -1]
             times.extend(found.sol.ts[1:])

@@ -95,7 +95,7 @@ class InitialSection(Section):
         return data
 
     def given(self, system: System, where: Where) -> tuple[Array, Array]:
-        """q and v from the file, made to satisfy the closures if it asks for that."""
+        """q and v from the file, made to satisfy the closures if the file requests that."""
         q0, v0 = system.neutral(), np.zeros(system.nv)
         if self.q is not None:
             q0 = self.q.fill(system, "q", q0, where / "q")
@@ -117,7 +117,8 @@ class InitialSection(Section):
             part = (section.bodies or {}).get(base) if section is not None else None
             if part is not None and part.joint is not None:
                 raise (where / key).error(
-                    f"the joint of {base!r} starts where `orbital` has it: leave it out here, or leave out `orbital`.",
+                    f"`orbital` already gives the start of the joint of {base!r}: leave it out here, or leave out "
+                    "`orbital`.",
                     base,
                 )
 
@@ -128,7 +129,7 @@ class InitialSection(Section):
         if self.v is not None and self.assemble is None:
             return v0
         if apart(system, q0):
-            return v0  # the simulation tells what is wrong
+            return v0  # the simulation reports what is wrong
         with where.checked():
             _, v = project(system, q0, v0, locked=driven)
         return v
@@ -183,7 +184,7 @@ class InitialSection(Section):
         if self.equilibrium is None:
             return None
         driven = [x.body for x in actuators if isinstance(x, Servo)]
-        if not actuators:  # a quaternion is no joint with a motor
+        if not actuators:  # a joint with a quaternion has no motor
             driven = [
                 name
                 for name, place in system.layout.items()

@@ -32,8 +32,8 @@ def motions(
         given = v0[place]
         if given.any() and (np.abs(given - starts) > 1e-9 * (1.0 + np.abs(starts))).any():
             raise where.error(
-                f"the joint of {name!r} starts with the speed {few(given.tolist())} of `initial`, but its motion with "
-                f"{few(starts.tolist())}: let the two agree, or leave the speed out.",
+                f"the joint of {name!r} starts with the speed {few(given.tolist())} of `initial`, but its motion starts "
+                f"with {few(starts.tolist())}: make the two agree, or leave the speed out.",
                 name,
             )
         v0[place] = starts

@@ -99,7 +99,7 @@ def rigid_torques(
             count *= 2
             if total + count > MAX_SAMPLES:
                 raise ArgumentValueError(
-                    f"the torques between {a:g} and {b:g} s need more than {MAX_SAMPLES} samples to be met within "
+                    f"the torques between {a:g} and {b:g} s need more than {MAX_SAMPLES} samples to be represented within "
                     f"{tolerance:g}; raise the tolerance."
                 )
             samples[i] = arm.torques(*_times(a, b, count))
@@ -137,7 +137,7 @@ class _Arm:
     def torques(self, t: Array, at: Array) -> tuple[Array, Array]:
         """(t, tau in the layout of the flexible system), evaluated at the times `at`."""
         rigid_tau = inverse_dynamics(self.rigid, *self.motion.states(at))
-        rigid_tau[:, self.motion.v_columns] = 0.0  # but for rounding
+        rigid_tau[:, self.motion.v_columns] = 0.0  # except for rounding
         tau = np.zeros((at.size, self.system.nv))
         for name, place in self.system.layout.items():
             tau[:, place.v_joint] = rigid_tau[:, self.rigid.layout[name].v_joint]
@@ -152,8 +152,8 @@ class _Arm:
             if jump.any():
                 t = times[np.nonzero(jump)[0][0]]
                 raise ArgumentValueError(
-                    f"the path of {name!r} changes its velocity at once at t = {t:g} s: no finite torque follows it. Let "
-                    "each part start with the velocity with which the one before ends."
+                    f"the path of {name!r} has a jump in its velocity at t = {t:g} s, which no finite torque can follow. "
+                    "Let each part start with the velocity at which the previous one ends."
                 )
 
 

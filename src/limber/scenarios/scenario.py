@@ -167,9 +167,9 @@ class ModelChoiceSection(Section):
     def build(self, where: Where, name: str) -> Assembly:
         """The assembly."""
         if self.arguments is not None and self.builtin is None:
-            raise where.error("arguments go with builtin.", "arguments")
+            raise where.error("arguments can only be used with builtin.", "arguments")
         if self.lenient and self.file is None:
-            raise where.error("lenient goes with file.", "lenient")
+            raise where.error("lenient can only be used with file.", "lenient")
         if self.inline is not None:
             return self.inline.build(where, name)
         if self.builtin is not None:
@@ -206,7 +206,7 @@ class OutputSection(Section):
         """Reject too many times, and times outside the duration."""
         if self.every is not None:
             if duration / self.every > MAX_OUTPUTS:
-                raise where.error(f"asks for more than {MAX_OUTPUTS} output times.", "every")
+                raise where.error(f"requires more than {MAX_OUTPUTS} output times.", "every")
             return
         times = self.times
         if times is None or not times.size or times[0] < 0.0 or times[-1] > duration:
@@ -255,7 +255,9 @@ class ScenarioSection(Section):
         actuators: tuple[Actuator, ...] = ()
         if self.controller is not None:
             if self.torque is not None:
-                raise where.error("a controller makes the torques: give one of the two.", "torque")
+                raise where.error(
+                    "a controller produces the torques: give only one of the two.", "torque"
+                )
             assembly, actuators = self.controller.mounted(assembly, where / "controller")
         with (where / "model").checked():
             return BuiltModel(
@@ -272,7 +274,8 @@ class ScenarioSection(Section):
             environment = self.environment.build(system, where / "environment")
             if self.method in PEERS:
                 raise where.error(
-                    f"{self.method} of another library takes no environment. Take a method of Limber.",
+                    f"{self.method} is a method of another library, which does not support an environment. Use a method "
+                    "of Limber.",
                     "method",
                 )
         if initial.orbital is not None:
@@ -293,10 +296,10 @@ class ScenarioSection(Section):
         )
         if follows and motion:
             raise where.error(
-                "the torques of `torque: follow` move the arm along paths, and so does `motion`: give one of the two.",
+                "`torque: follow` and `motion` both move the arm along paths: give only one of the two.",
                 "motion",
             )
-        if follows or controlled:  # the joints are held where they start, but for springs
+        if follows or controlled:  # the joints are held where they start, except for springs
             springs = [x.driven for x in actuators if isinstance(x, SeriesElastic)]
             held = [body for body in system.layout if body not in springs]
             q0 = initial.settled(system, q0, v0, None, external, here, held=held)
@@ -313,7 +316,8 @@ class ScenarioSection(Section):
         events = scenario_events(system, self.events, known, self.duration, where / "events")
         if events and self.method in PEERS:
             raise where.error(
-                f"{self.method} of another library takes no events. Take a method of Limber, or leave out `events`.",
+                f"{self.method} is a method of another library, which does not support events. Use a method of Limber, or "
+                "leave out `events`.",
                 "method",
             )
         times, every = None, None

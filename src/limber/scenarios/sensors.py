@@ -51,7 +51,8 @@ class EncoderSection(JointSensorSection):
         """Explain what to write instead of the `bits` of data sheets."""
         if isinstance(data, dict) and "bits" in data:
             raise problem(
-                "is not a known key: give `counts`, those in a turn, which are 2 to the number of bits; 16 bits are 65536.",
+                "is not a known key: give `counts`, the counts per revolution, which are 2 to the power of the number of "
+                "bits: 65536 for 16 bits.",
                 "bits",
             )
         return data
@@ -118,7 +119,7 @@ def options_of(section: Section, kind: str, where: Where) -> dict[str, Any]:
         found = _sheet(sheet, where / "datasheet")
         if found.kind != kind:
             raise where.error(
-                f"the data sheet {sheet!r} is of a {found.kind}, not of a {kind}.", "datasheet"
+                f"the data sheet {sheet!r} describes a {found.kind}, not a {kind}.", "datasheet"
             )
         known = dict(found.options)
     return known | {key: value for key, value in given.items() if value is not None}

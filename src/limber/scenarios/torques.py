@@ -43,7 +43,7 @@ class TableSection(Section):
         """The table."""
         if self.csv is not None:
             if self.times is not None:
-                raise where.error("times come from the CSV: leave them out here.", "times")
+                raise where.error("the times come from the CSV file: leave them out here.", "times")
             return _from_csv(system, where / "csv", self.csv)
         if self.times is None:
             raise where.error("'times' is missing.")
@@ -109,7 +109,8 @@ def _row(row: list[str], head: list[str], number: int, where: Where, file: str) 
             values.append(math.nan)
         if not math.isfinite(values[-1]):
             raise where.error(
-                f"column {column!r} of {file}: row {number} below the header has {text.strip()!r}, which is no finite number."
+                f"column {column!r} of {file}: row {number} below the header has {text.strip()!r}, which is not a finite "
+                "number."
             )
     return values
 
@@ -129,11 +130,11 @@ def _place(system: System, word: str, where: Where, file: str) -> int:
     size = span.stop - span.start
     if index is None and size != 1:
         raise where.error(
-            f"column {word!r} of {file}: it has {size} speeds, name one as {body}[0]."
+            f"column {word!r} of {file}: it has {size} speeds; name one of them, such as {body}[0]."
         )
     i = int(index or 0)
     if i >= size:
-        raise where.error(f"column {word!r} of {file}: there are {size} speeds, counted from 0.")
+        raise where.error(f"column {word!r} of {file}: there are {size} speeds, numbered from 0.")
     return span.start + i
 
 
@@ -155,8 +156,8 @@ class FollowSection(Section):
         held = [name for name in driven if name not in paths]
         if held:
             text = (
-                f"joints that are not named here are held where they start: {listed(held)}. Give each its path, or "
-                "{hold: {}} to say the same."
+                f"joints that are not named here are held where they start: {listed(held)}. Give each of them a path, or "
+                "{hold: {}} to state this explicitly."
             )
             warn(str(where.error(text, "joints")), ModelWarning)
         for name in driven:
@@ -166,8 +167,8 @@ class FollowSection(Section):
                 what = "its path starts" if name in paths else "it is held,"
                 text = (
                     f"the joint of {name!r} starts with the speed {few(given.tolist())} of `initial`, but {what} with "
-                    f"{few(wanted.tolist())}: the torques are made for the latter, and the arm will not follow. Let the two "
-                    "agree."
+                    f"{few(wanted.tolist())}: the torques are computed for the latter, so the arm will not follow. Make "
+                    "the two agree."
                 )
                 warn(
                     str(where.error(text, "joints", *([name] if name in paths else []))),

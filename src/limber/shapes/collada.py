@@ -39,7 +39,7 @@ def read_collada(path: Path, data: bytes) -> tuple[Array, np.ndarray]:
         return metre * points, faces
     except (tree.ParseError, ValueError, KeyError, IndexError, AttributeError) as error:
         raise FileError(
-            f"{path}: is no COLLADA file that can be read ({type(error).__name__}: {str(error)[:100]}).",
+            f"{path}: cannot be read as a COLLADA file ({type(error).__name__}: {str(error)[:100]}).",
             str(path),
         ) from None
 
@@ -121,7 +121,7 @@ def _triangles(mesh: tree.Element | None) -> Iterator[tuple[Array, np.ndarray]]:
         if faces:
             made = np.array(faces, np.int64)
             if made.min() < 0 or made.max() >= len(points):
-                raise ValueError("a triangle has a corner that is not there")
+                raise ValueError("a triangle refers to a vertex that does not exist")
             yield points, made
 
 

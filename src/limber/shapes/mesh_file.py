@@ -101,7 +101,8 @@ def _stl(path: Path, data: bytes) -> Triangles:
     words = data.decode("ascii", errors="replace").split()
     if not words or words[0].lower() != "solid":
         raise FileError(
-            f"{path}: is no STL file: neither binary of its length nor text.", str(path)
+            f"{path}: is not an STL file: it is neither text nor binary with a matching length.",
+            str(path),
         )
     places = [i for i, word in enumerate(words) if word.lower() == "vertex"]
     try:
@@ -148,7 +149,8 @@ def _other(path: Path) -> Triangles:
         return np.array(found.vertices, dtype=float), np.array(found.faces, dtype=np.int64)
     except Exception as error:
         raise FileError(
-            f"{path}: meshes are read from STL, OBJ and COLLADA files, and others by trimesh, which could not read this one "
+            f"{path}: Limber reads meshes from STL, OBJ and COLLADA files itself and all others with trimesh, which could "
+            "not read this one "
             f"({type(error).__name__}: {str(error)[:120]}). Convert it to STL or OBJ.",
             str(path),
         ) from None

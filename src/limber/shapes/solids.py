@@ -15,7 +15,7 @@ from limber.shapes.shape import Shape, Triangles, between
 
 #: Sides of a circle, and rings of half a sphere.
 SIDES, RINGS = 28, 7
-#: Cylinders are divided along their length into parts of at most so many radii, but into no more than so many parts, so
+#: Cylinders are divided along their length into parts of at most this many radii, but into no more than so many parts, so
 #: that long ones can bend.
 EVERY, PARTS = 2.0, 8
 

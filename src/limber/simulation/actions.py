@@ -66,8 +66,8 @@ def _change_state(run: Run, answer: Any, what: str) -> None:
         for new, old, part in ((q, y[: s.nq], joint.q), (v, y[s.nq :], joint.v)):
             if not np.allclose(new[part], old[part], rtol=AGREES, atol=AGREES):
                 raise ArgumentValueError(
-                    f"{what} changes the joint of body {joint.body!r}, whose motion is prescribed: leave its part of q and "
-                    "v as it is."
+                    f"{what} changes the joint of body {joint.body!r}, whose motion is prescribed: do not change its "
+                    "entries of q and v."
                 )
             new[part] = old[part]
     returned = f"the state that {what} returns"
@@ -82,8 +82,8 @@ def _change_topology(run: Run, changes: Sequence[Change], event: Event) -> None:
     refuse_changes(changes, run.settings.engine, run.forces.names)
     if run.forces.masses(np.array(run.t)):
         raise ArgumentValueError(
-            f"event {event.name!r} changes the topology, and burns change the mass of a tank: a run does one or the other. End the "
-            "run at the event, and go on with a system of the masses that are left."
+            f"event {event.name!r} changes the topology, but burns change the mass of a tank: one run cannot do both. "
+            "Stop the run at the event, and continue with a system that has the remaining masses."
         )
     for change in changes:
         s, y = run.system, run.state

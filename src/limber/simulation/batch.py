@@ -118,7 +118,7 @@ def _in_lanes(
     clear = np.zeros(len(chosen), dtype=bool)
     if (
         not parameters and law is None
-    ):  # all cases have the same system, and most have nothing to tell
+    ):  # all cases have the same system, and most of them cause no warning
         clear[:] = np.isfinite(Q).all(axis=(1, 2)) & np.isfinite(V).all(axis=(1, 2))
         clear[clear] = ~cases_in_doubt(system, Q[clear], V[clear], tau[clear])
         running.put_many(chosen[clear], Q[clear], V[clear], tau[clear], steps_taken(steps, began))

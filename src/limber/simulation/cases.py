@@ -91,7 +91,8 @@ def cases_of(
     if len(set(sizes.values())) > 1:
         listed = ", ".join(f"{name} {n}" for name, n in sizes.items())
         raise ArgumentValueError(
-            f"the numbers of cases do not fit together: {listed}. What differs from case to case has one entry for each."
+            f"the numbers of cases do not match: {listed}. What differs from case to case must have one entry for each "
+            "case."
         )
     return Cases(next(iter(sizes.values())), *starts, torques, varied, shared)
 
@@ -126,8 +127,8 @@ def _copied(torque: Any) -> Any:
         return copy.deepcopy(torque)
     except Exception as error:
         raise ArgumentTypeError(
-            f"torque: cases that run at once cannot share {shown(torque)}, which may remember what it measured, and it cannot "
-            f"be copied ({error}). Give a list with one for each case."
+            f"torque: cases that run at the same time cannot share {shown(torque)}, which may have an internal state, and "
+            f"it cannot be copied ({error}). Give a list with one object for each case."
         ) from error
 
 
@@ -151,7 +152,8 @@ def _parameters(system: System, given: Any) -> tuple[dict[str, Array], dict[str,
             varied[name] = x
         else:
             raise ArgumentValueError(
-                f"parameters[{name!r}] must have shape {whole}, or that behind the number of cases, got {x.shape}. It is "
+                f"parameters[{name!r}] must have shape {whole}, or this shape with the number of cases in front, got "
+                f"{x.shape}. It is "
                 f"the {parameter.meaning}."
             )
     return varied, shared

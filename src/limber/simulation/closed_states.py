@@ -15,10 +15,10 @@ from limber.dynamics.small_motions import freedoms_if_singular
 from limber.dynamics.sought import warn_where_missed
 from limber.errors import ArgumentValueError, DynamicsError, ModelWarning, warn
 
-#: Closures that are off by less than this, in rad and parts of the system's size, or whose speeds are by this part of the
+#: Closures that are off by less than this, in rad and fractions of the system's size, or whose speeds are by this fraction of the
 #: largest speed or of 1, are met by projection.
 SMALL = 1e-6
-#: Rows are independent if random demands on them are met to this part.
+#: Rows are independent if random demands on them are met to this fraction.
 MET = 1e-6
 
 
@@ -46,8 +46,8 @@ def closed_state(
     if off := apart(system, q):
         name = instead.split(", ", maxsplit=1)[0]
         raise ArgumentValueError(
-            f"{what} does not satisfy the closures of {system.name!r}: {off}. Take {name} = lb.assemble(system, "
-            f"guess{locked}), or lb.project(system, q{locked}) for one that is nearly right."
+            f"{what} does not satisfy the closures of {system.name!r}: {off}. Use {name} = lb.assemble(system, "
+            f"guess{locked}), or lb.project(system, q{locked}) if q is nearly right."
         )
     rates = evaluated(system, "row_rates", (q, v))
     moved = np.abs(rates / row_units(system)).max(initial=0.0)
@@ -55,8 +55,8 @@ def closed_state(
     if not slow and not following:
         said = worst(system, rates, "is off by {:.3g} (rad/s or m/s)")
         raise ArgumentValueError(
-            f"{speeds} violates the closures of {system.name!r}: {said}. Take "
-            f"{instead} = lb.project(system, {instead}{locked}), which changes them as little as possible."
+            f"{speeds} violates the closures of {system.name!r}: {said}. Use {instead} = lb.project(system, "
+            f"{instead}{locked}), which changes them as little as possible."
         )
     if following and not slow:
         v = _without_modes(system, q, v, driven)
@@ -72,7 +72,7 @@ def closed_state(
 
 
 def _without_modes(system: System, q: Array, v: Array, driven: tuple[str, ...]) -> Array:
-    """v with speeds of the free joints, of least kinetic energy, that meet the closures; v itself if modes must move too."""
+    """v with speeds of the free joints, of least kinetic energy, that satisfy the closures; v itself if modes must move too."""
     modes = modal_speeds(system)
     moving = ~locked_speeds(system, driven) & ~modes
     if not (modes.any() and moving.any()):
@@ -116,18 +116,19 @@ def warn_of_redundancy(
             motion = "The motion is unique nevertheless; not all of their forces are (lb.constraint_forces)."
             if freedoms_if_singular(system, q):
                 motion = (
-                    "The position is singular: nearby the closures do not allow all of these freedoms. The motion goes on in one "
-                    "of the ways that they allow, and from rest it is not unique."
+                    "The position is singular: nearby, the closures do not allow all of these degrees of freedom. The "
+                    "motion continues in one of the ways that they allow; from rest it is not unique."
                 )
             warn(
                 f"the closures of {system.name!r} are redundant {when}: {found.rank} of {system.rows} rows "
-                f"are independent, and {found.number} freedom(s) remain. Superfluous where the others are kept: {parts}. {motion}",
+                f"are independent, and {found.number} degree(s) of freedom remain. Redundant rows: {parts}. {motion}",
                 ModelWarning,
             )
         else:
             warn(
-                f"the closures of {system.name!r} are next to dependent {when}: rounding changes their forces by a part of about "
-                f"{lost:.0e}. The position is next to a singular one, or they tie bodies whose masses differ very much.",
+                f"the closures of {system.name!r} are nearly dependent {when}: rounding changes their forces by a "
+                f"fraction of about {lost:.0e}. The position is close to a singular one, or the closures connect bodies "
+                "whose masses differ very much.",
                 ModelWarning,
             )
     warn_where_missed(system, q)

@@ -236,9 +236,9 @@ class Crossings:
             event = self.events[i]
             if event.action is not None:
                 warn(
-                    f"the action of event {event.name!r} at t = {self._t:.6g} s leaves its function at rest at zero, and "
-                    "the forces carry it on to the other side, where the event does not happen again. If it should stay, "
-                    "stop the run there (terminal=True), or hold the motion by a force.",
+                    f"the action of event {event.name!r} at t = {self._t:.6g} s leaves the function of the event at rest "
+                    "at zero, and the forces then move it to the other side, where the event does not occur again. If it "
+                    "should stay at zero, stop the run there (terminal=True) or hold the motion with a force.",
                     ModelWarning,
                 )
 
@@ -315,7 +315,7 @@ def _value(event: Event, t: float, q: Array, v: Array) -> float:
     value = np.asarray(event.function(t, q, v))  # type: ignore[operator]
     if value.dtype.kind == "b":
         raise ArgumentTypeError(
-            f"the function of event {event.name!r} must return a number that crosses zero where the event happens; at "
+            f"the function of event {event.name!r} must return a number that crosses zero where the event occurs; at "
             f"t = {t:.6g} s it returned {shown(value)}, a truth value."
         )
     if value.dtype.kind not in "iuf" or value.size != 1 or not np.isfinite(value).all():

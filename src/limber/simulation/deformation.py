@@ -29,14 +29,14 @@ def strain(result: Result, body: str, gauge: str | None) -> Array:
     recovery = result.system.bodies[body].recovery
     if recovery is None or recovery.strain is None:
         raise ArgumentValueError(
-            f"body {body!r} has no strain gauges. Give strain=... to FlexibleBody.from_nodes or Structure.reduce; of beams "
-            "and frames, section_forces has the strains."
+            f"body {body!r} has no strain gauges. Give strain=... to FlexibleBody.from_nodes or Structure.reduce; for "
+            "beams and frames, section_forces gives the strains."
         )
     if gauge is None:
         return result.modal(body) @ recovery.strain.T
     if gauge not in recovery.gauges:
         known = ", ".join(map(repr, recovery.gauges))
         raise ArgumentValueError(
-            f"gauge={shown(gauge)} is not a gauge of body {body!r}; its gauges are: {known}."
+            f"gauge={shown(gauge)} is not a strain gauge of body {body!r}; its gauges are: {known}."
         )
     return result.modal(body) @ recovery.strain[recovery.gauges.index(gauge)]

@@ -8,11 +8,11 @@ from limber.errors import SimulationError
 from limber.simulation.events import Happened
 
 #: An event repeats without end if it happens this many times in a row while the motion in between changes the state by
-#: no more than this part of it.  The first pair catches events that come ever closer, the second those that keep their
+#: no more than this fraction of it.  The first pair catches events that come ever closer, the second those that keep their
 #: distance.
 CROWDS = ((100, 1e-12), (1000, 1e-6))
 #: Events pile up before a time if, at FEWEST of them or more, the times in which their number doubled have shrunk
-#: RATIOS times by the same factor, to within SPREAD; a factor above SLOWEST is too near to 1 to tell.
+#: RATIOS times by the same factor, to within SPREAD; a factor above SLOWEST is too close to 1 to be decisive.
 FEWEST, RATIOS, SPREAD, SLOWEST = 2048, 3, 0.1, 0.9
 
 
@@ -86,6 +86,6 @@ def endless(happened: list[Happened]) -> SimulationError:
     last = happened[-1]
     return SimulationError(
         f"events follow each other without end at t = {last.t:.9g} s, the last of {len(happened)} being {last.name!r}: "
-        "each action leads back to an event at once, as the ever smaller bounces of a ball do. Let the action stop the "
-        "run when the motion has become slow, move the state away from the zero, or give the event a direction."
+        "each action leads immediately to the next event, like the ever smaller bounces of a ball. Let the action stop "
+        "the run when the motion has become slow or move the state away from zero, or give the event a direction."
     )

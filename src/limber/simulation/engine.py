@@ -180,7 +180,9 @@ class Engine:
             geometry = system.geometry
             self._units = relation_units(system)
             geometry_const_at = geometry.const.ctypes.data
-            if sought(system):  # the compiled code changes where their coordinates are sought from
+            if sought(
+                system
+            ):  # the compiled code changes where the search for their coordinates starts
                 self._geometry_const = geometry_const
                 geometry_const_at = geometry_const.ctypes.data
                 self.seek_cut_joints(system)

@@ -62,7 +62,8 @@ class Event:
             raise ArgumentValueError(f"direction must be -1, 0 or 1, got {shown(self.direction)}.")
         if not isinstance(self.terminal, (bool, np.bool_)):
             raise ArgumentTypeError(
-                f"terminal must be True or False, got {shown(self.terminal)}. An action may count, and return 'stop'."
+                f"terminal must be True or False, got {shown(self.terminal)}. To stop after several occurrences, let the "
+                "action count them and return 'stop'."
             )
         if not isinstance(self.once, (bool, np.bool_)):
             raise ArgumentTypeError(f"once must be True or False, got {shown(self.once)}.")

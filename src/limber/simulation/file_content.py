@@ -21,7 +21,7 @@ from limber.simulation.topology import TopologyChange
 from limber.version import __version__
 
 #: The version of the format of both kinds of result files, and the earlier one that is read as well: it has no changes of
-#: topology, which an earlier Limber would not know of.
+#: topology, which an earlier version of Limber would not know.
 FORMAT, EARLIER = 3, 2
 #: The suffixes that the name of a result file may have; it may also have none.
 SUFFIXES = (".h5", ".hdf5", ".hdf", "")
@@ -48,8 +48,8 @@ def result_path(path: Any, name: str = "path") -> Path:
     where = file_path(path, name)
     if where.suffix.lower() not in SUFFIXES:
         raise ArgumentValueError(
-            f"{where.name!r} is not the name of a result file: save writes HDF5, to a name that ends in .h5 or .hdf5. For a "
-            "table of other programs, take result.to_pandas() and its to_csv, to_excel and so on."
+            f"{where.name!r} is not the name of a result file: save writes HDF5 to a file whose name ends in .h5 or "
+            ".hdf5. For tables for other programs, use result.to_pandas() and its to_csv, to_excel and so on."
         )
     return where
 

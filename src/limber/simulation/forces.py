@@ -20,7 +20,7 @@ from limber.simulation.signals import Failures, Signal, torque_signal, wrench_si
 if TYPE_CHECKING:
     from limber.orbit.field import Field
 
-#: Steps end this far from a jump of a signal, as a part of the length of the run.
+#: Steps end this far from a jump of a signal, as a fraction of the length of the run.
 DISTANCE_FROM_JUMPS = 1e-10
 #: A run takes no more samples of a controller or a sensor than this.
 MOST_SAMPLES = 1e9
@@ -103,8 +103,9 @@ class Forces:
         session = self.torque.session
         if session is not None and length > MOST_SAMPLES * session.period:
             raise ArgumentValueError(
-                f"torque: a sample every {session.period:g} s makes {length / session.period:.1e} samples in a run of {length:g} s, and "
-                f"{MOST_SAMPLES:g} are the most: take a longer sample time of the controller, or a lower rate of the sensors."
+                f"torque: a sample every {session.period:g} s makes {length / session.period:.1e} samples in a run of "
+                f"{length:g} s; the maximum is {MOST_SAMPLES:g}. Use a longer sample time for the controller or a lower "
+                "rate for the sensors."
             )
 
 

@@ -107,7 +107,7 @@ def read(stream: BinaryIO, path: Path) -> Result:
         if found != {
             name: (len(rows["t"]), *shape) for name, shape in shapes(system, known).items()
         }:
-            raise FileError(f"{path}: its rows do not fit its model: {found}.", str(path))
+            raise FileError(f"{path}: its rows do not match its model: {found}.", str(path))
         changes = changes_read(system, json.loads(file.attrs.get("changes", "[]")), path)
         signals = signals_read(file.attrs.get("signals", "[]"), file)
         return result_of(system, known, rows, changes, signals, known["ending"])
@@ -134,7 +134,7 @@ def _check(stream: BinaryIO, path: Path) -> None:
                 f"{path}: written by a later version of Limber, in format {int(other[1])}; this one reads format {FORMAT}.",
                 str(path),
             )
-        raise FileError(f"{path}: this result file is damaged at its very start.", str(path))
+        raise FileError(f"{path}: the start of this result file is damaged.", str(path))
     size = stream.seek(0, io.SEEK_END)
     if size < int(known[2]):
         raise FileError(f"{path}: the file is cut off: {size} of {int(known[2])} bytes.", str(path))
@@ -144,8 +144,8 @@ def _check(stream: BinaryIO, path: Path) -> None:
         digest.update(piece)
     if digest.hexdigest() != known[3].decode():
         raise FileError(
-            f"{path}: this result file is damaged, or was changed by another program: its bytes are not those that "
-            "Limber wrote. Take a copy from elsewhere; tools for HDF5 may still read parts of it.",
+            f"{path}: this result file is damaged, or another program changed it: its bytes are not those that Limber "
+            "wrote. Use another copy if there is one; HDF5 tools may still read parts of this one.",
             str(path),
         )
 
@@ -157,7 +157,7 @@ def _laid_out(rows: dict[str, Array], attributes: dict[str, Any]) -> tuple[_Layo
     room = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
     room.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
     room.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
-    # HDF5 calls the methods of the layout, and would take an interrupt inside them for an error of its own.
+    # HDF5 calls the methods of the layout and would mistake an interrupt inside them for one of its own errors.
     with interrupts_wait(), h5py.File(layout, "w", userblock_size=BLOCK) as file:
         for name, value in attributes.items():
             file.attrs[name] = value
@@ -200,41 +200,41 @@ class _Layout(io.RawIOBase):
         return found
 
     def readable(self) -> bool:
-        """As `io` wants it."""
+        """Part of the interface of `io`."""
         return True
 
     def writable(self) -> bool:
-        """As `io` wants it."""
+        """Part of the interface of `io`."""
         return True
 
     def seekable(self) -> bool:
-        """As `io` wants it."""
+        """Part of the interface of `io`."""
         return True
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """As `io` wants it."""
+        """Part of the interface of `io`."""
         self._at = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self.size}[whence]
         return self._at
 
     def tell(self) -> int:
-        """As `io` wants it."""
+        """Part of the interface of `io`."""
         return self._at
 
     def readinto(self, buffer: Any) -> int:
-        """As `io` wants it."""
+        """Part of the interface of `io`."""
         view = memoryview(buffer).cast("B")
         view[:] = self.between(self._at, self._at + len(view))
         self._at += len(view)
         return len(view)
 
     def write(self, data: Any) -> int:
-        """As `io` wants it."""
+        """Part of the interface of `io`."""
         self._written.append((self._at, bytes(data)))
         self._at += len(data)
         self.size = max(self.size, self._at)
         return len(data)
 
     def truncate(self, size: int | None = None) -> int:
-        """As `io` wants it."""
+        """Part of the interface of `io`."""
         self.size = self._at if size is None else size
         return self.size

@@ -25,8 +25,8 @@ def resampled(result: Result, times: ArrayLike) -> Result:
     few = len(result) < 2
     if few or (np.diff(result.t) <= 0.0).any():
         raise ArgumentValueError(
-            f"resample needs 2 rows at least, at times that increase; this result has {len(result)}"
-            + ("." if few else ", and times that do not.")
+            f"resample needs at least 2 rows with increasing times; this result has {len(result)}"
+            + ("." if few else ", whose times do not increase.")
         )
     if t.size and (t.min() < result.t[0] or t.max() > result.t[-1]):
         raise ArgumentValueError(

@@ -20,8 +20,8 @@ def joint_wrench(result: Result, body: str) -> Array:
     name = system.body_of(body)
     if result.environment is not None:
         raise ArgumentValueError(
-            "joint_wrench: this result has forces of an environment, of which it stores only the generalized forces. "
-            f"Read the joint of {name!r} during the run, with a sensor lb.control.ForceTorque({name!r}, rate=...)."
+            "joint_wrench: the forces of an environment act in this result, which stores only their generalized forces. "
+            f"Measure at the joint of {name!r} during the run, with a sensor lb.control.ForceTorque({name!r}, rate=...)."
         )
     found, unique = np.empty((len(result), 6)), True
     for at_that_time, rows, part in result.parts():

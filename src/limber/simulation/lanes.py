@@ -37,8 +37,8 @@ def numbers_of_code(system: System, parameters: Mapping[str, Array]) -> list[Arr
         shape = find(system, name).value.shape
         if x.shape[1:] != shape and x.ndim > 1:
             raise ArgumentValueError(
-                f"parameters[{name!r}] must have shape {('cases', *shape)} for generated code, got {x.shape}: it has one number, "
-                "as in the system. Give its parts by their own names, as in EIy and EIz."
+                f"parameters[{name!r}] must have shape {('cases', *shape)} for generated code, got {x.shape}: the "
+                "parameter is one number in the system. Give its parts by their own names, such as EIy and EIz."
             )
         if x.shape[1:] != shape:
             found.append(np.repeat(x[:, None], shape[0], axis=1))
@@ -128,8 +128,8 @@ def rows_on_gpu(
     lengths = np.diff(np.concatenate([[0.0], later]))
     if not later.size or np.ptp(lengths) > 1e-9 * lengths.max():
         raise ArgumentValueError(
-            'engine="cuda" needs output times that are equally far from each other, and from the start: give every=..., a part '
-            "of the length of the run."
+            'engine="cuda" needs equally spaced output times that begin at the start of the run: give every=..., of which the '
+            "duration is a multiple."
         )
     record, controlled = _steps(lengths[0], step), {}
     if law is not None:
@@ -179,7 +179,7 @@ def result_of(
     if rows < len(t):
         stuck = SimulationError(
             f"the simulation of {system.name!r} got stuck before t = {t[rows]:.6g} s: the state is no longer finite with fixed "
-            'steps. Take a smaller step, or an adaptive method such as method="dop853".'
+            'steps. Use a smaller step, or an adaptive method such as method="dop853".'
         )
         stuck.result = replace(result, message=str(stuck))
     refuse_indefinite(result, stuck)
@@ -204,14 +204,14 @@ def law_table(system: System, given: Mapping[str, Any], times: Array, q0: Array)
 
 
 def constant_torques(system: System, shared: Any, own: Any, cases: int) -> Array:
-    """(cases, nv): constant torques, of all cases or one for each, of all speeds or of the joints alone."""
+    """(cases, nv): constant torques, of all cases or one for each, of all speeds or for the joints alone."""
     if shared is None or hasattr(shared, "sampled_law"):
         return np.zeros((cases, system.nv))
     joints = joint_speeds(system)
     given = own if own is not None else np.broadcast_to(shared, (cases, np.size(shared)))
     if given.shape[1] not in (system.nv, len(joints)):
         raise ArgumentValueError(
-            f"torque must have {system.nv} numbers, or {len(joints)} of the joints alone, got {given.shape[1]}."
+            f"torque must have {system.nv} numbers, or {len(joints)} for the joints alone, got {given.shape[1]}."
         )
     tau = np.zeros((cases, system.nv))
     tau[:, slice(None) if given.shape[1] == system.nv else joints] = given
@@ -228,7 +228,7 @@ def fixed_step(given: Mapping[str, Any], times: Array) -> float:
     length = float(times[-1] - given["t0"]) if times.size else 0.0
     if length / step > 1e10:
         raise ArgumentValueError(
-            f"step={step:g} asks for {length / step:.1e} steps: take a larger one."
+            f"step={step:g} requires {length / step:.1e} steps: use a larger one."
         )
     return step
 
@@ -244,8 +244,8 @@ def uses_lanes(given: Mapping[str, Any], system: System, torques: Any, times: Ar
     why = _not_in_lanes(given, system, torques, times)
     if why and engine == "cuda":
         raise ArgumentValueError(
-            f'engine="cuda" takes batches with method="rk4" and constant torques or a PD, PID, LQR or rigid ComputedTorque, and this one has {why}. '
-            'Take engine="generated".'
+            f'engine="cuda" supports batches with method="rk4" and constant torques or a PD, PID, LQR or rigid ComputedTorque, but this one has {why}. '
+            'Use engine="generated".'
         )
     return not why
 

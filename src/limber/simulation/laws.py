@@ -8,8 +8,8 @@ At sample k, with some of the coordinates and speeds x, their reference r_k and 
     z      = A z + B e, afterwards
 
 An entry of z that is the integral of a torque stops where it would drive that torque further beyond its limit. A law
-with a rigid model adds the torques that hold the model at rest in its present position to those asked for, or it asks
-for accelerations of joints, and the torques are those that the model needs for them (inverse dynamics).
+with a rigid model adds the torques that hold the model at rest in its present position to those requested, or it requests
+accelerations of joints, and the torques are those that the model needs for them (inverse dynamics).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from limber.checks import Array
 if TYPE_CHECKING:
     from limber.codegen.law_source import LawPlaces
 
-#: Output times may be off the samples by this part of a sample time.
+#: Output times may be off the samples by this fraction of a sample time.
 ON_SAMPLE = 1e-6
 #: States that one instruction handles: the compiler divides them into what the machine has.
 LANES = 8
@@ -57,7 +57,7 @@ class Model:
 
     q, v : the places in the plant's q and v of its coordinates and speeds.
     torques : the places of the torques of the law in its v.
-    accelerates : whether the law asks for accelerations; otherwise the model is held at rest.
+    accelerates : whether the law requests accelerations; otherwise the model is held at rest.
     """
 
     system: System
@@ -174,7 +174,7 @@ class LawTable:
 
 class Product:
     """Products of matrices with columns of cases, in the same order of operations for any number of cases: results of a
-    case do not depend, to the last bit, on those that run beside it.
+    case do not depend, to the last bit, on those that run alongside it.
     """
 
     def __init__(self, pattern: np.ndarray):

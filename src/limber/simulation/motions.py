@@ -186,7 +186,8 @@ def _refuse_unfit(system: System, body: str, name: str, path: Trajectory) -> Non
             else "speeds that are not the rates of its coordinates"
         )
         raise ArgumentValueError(
-            f"{name}: the joint of body {body!r}, {joint!r}, has {what}, which no trajectory describes. Give a function "
+            f"{name}: the joint of body {body!r}, {joint!r}, has {what}, which trajectories do not describe. Give a "
+            "function "
             f"t -> {EXPECTED}: the coordinates of the joint in q, its speeds in v, and the rates of these speeds."
         )
     if path.shape not in (((), (1,)) if joint.dofs == 1 else ((joint.dofs,),)):
@@ -243,9 +244,9 @@ def _refuse_jumps(
         bent = 2.0 * inset * max(np.abs(a).max(), np.abs(b).max())
         if np.abs(after - before).max() > JUMP * fastest + 2.0 * bent:
             raise ArgumentValueError(
-                f"{joint.name} changes its velocity at once at t = {t:g} s, from {shown(before.tolist())} to "
-                f"{shown(after.tolist())}: no finite force does that. Let each part start with the velocity with which the "
-                "one before ends."
+                f"{joint.name} has a jump in its velocity at t = {t:g} s, from {shown(before.tolist())} to "
+                f"{shown(after.tolist())}, which no finite force can produce. Let each part start with the velocity at "
+                "which the previous one ends."
             )
 
 
@@ -271,5 +272,5 @@ def _refuse_other_slopes(
             raise ArgumentValueError(
                 f"{joint.name}: at t = {t:.6g} s the {what} that the function returns is not the rate of its {of}. It must "
                 f"return {EXPECTED}, the velocity being the speeds of the joint in v. If the motion has corners there, "
-                "give the function `breaks`, the times of them."
+                "give the function an attribute `breaks` with their times."
             )

@@ -18,7 +18,7 @@ MOST_ROWS = 100_000_000
 def output_times(start: float, end: float, t_eval: Any, every: Any) -> Array:
     """The output times, from the start on."""
     if t_eval is not None and every is not None:
-        raise ArgumentValueError("give t_eval or every, not both.")
+        raise ArgumentValueError("give either t_eval or every, not both.")
     if every is not None:
         return _ticks(end - start, number("every", every, above=0.0))
     if t_eval is None:
@@ -26,7 +26,7 @@ def output_times(start: float, end: float, t_eval: Any, every: Any) -> Array:
     times = np.array(array("t_eval", t_eval, ("n",)))
     if (times[1:] < times[:-1]).any() or (times.size and (times[0] < start or times[-1] > end)):
         raise ArgumentValueError(
-            f"t_eval must increase from t0={start:g} to t_end={end:g} at most."
+            f"t_eval must increase and lie between t0={start:g} and t_end={end:g}."
         )
     return times - start
 
@@ -35,6 +35,6 @@ def _ticks(length: float, every: float) -> Array:
     """Times at a constant interval, and the end."""
     count = length / every
     if count > MOST_ROWS:
-        raise ArgumentValueError(f"every={every:g} asks for {count:,.0f} rows: take a larger one.")
+        raise ArgumentValueError(f"every={every:g} requires {count:,.0f} rows: use a larger one.")
     ticks = every * np.arange(int(count) + 1, dtype=float)
     return np.append(ticks[ticks <= length * (1.0 - 1e-12)], length)

@@ -143,7 +143,7 @@ class EquationsOfMotion:
     def _diverged(self, t: float) -> SimulationError:
         return SimulationError(
             f"the simulation of {self.system.name!r} diverged at t = {self.origin + t:.6g} s: its state is no longer finite. Look at the "
-            "result so far (error.result), at torques and at deformations beyond small."
+            "result so far (error.result), at the torques, and for deformations that are not small."
         )
 
     def _qdot(self, q: Array, v: Array, y: Array) -> Array:
@@ -236,11 +236,11 @@ def by_peer(
     """A simulation by another library's solver; Python is called at every evaluation."""
     if forces.torque.kind == R.SAMPLED:
         raise ArgumentValueError(
-            f"method={method!r}: a torque with a sample_time needs a method of limber, such as dop853."
+            f"method={method!r}: a torque with a sample_time needs a method of Limber, such as dop853."
         )
     if method in SUNDIALS and y.size == 0:
         raise ArgumentValueError(
-            f'method={method!r} needs a state, and {system.name!r} has no freedoms. Take method="auto".'
+            f'method={method!r} needs a state, and {system.name!r} has no degrees of freedom. Use method="auto".'
         )
     equations = EquationsOfMotion(system, forces, origin)
     run = PeerRun(equations, times)
@@ -324,5 +324,5 @@ def _sundials(method, equations: EquationsOfMotion, length, y, rtol, atol, first
 def _gave_up(solver: str, t: float, message: str) -> SimulationError:
     return SimulationError(
         f"{solver} gave up at t = {t:.6g} s: {message.rstrip('.')}. Look at the result so far (error.result); loosen rtol if "
-        'the model is right, or take method="auto".'
+        'the model is correct, or use method="auto".'
     )

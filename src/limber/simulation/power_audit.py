@@ -71,7 +71,7 @@ def audited(result: Result) -> PowerAudit:
     """The change of energy of a result, and the work of everything that changes it."""
     if result.supplied is None or not len(result):
         raise ArgumentValueError(
-            "power_audit needs the rows of a simulation, which records the energy that comes in; this result has "
+            "power_audit needs the rows of a simulation, which records the energy supplied; this result has "
             + ("no rows." if result.supplied is not None else "no such record.")
         )
     supplied = result.supplied - result.supplied[0]

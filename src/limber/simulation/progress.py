@@ -89,5 +89,5 @@ def _bar(counted: str) -> Any:
 def interrupted(t: float) -> str:
     """Warn the caller of `simulate` that the run was interrupted; returns the message for the result."""
     message = f"interrupted at t = {t:.6g} s"
-    warn(f"the simulation was {message}; the result so far is returned.")
+    warn(f"the simulation was {message}. The result so far is returned.")
     return message

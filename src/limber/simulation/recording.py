@@ -1,6 +1,6 @@
 """Writing the rows of a run while it proceeds, to a file that can be read at any moment.
 
-`run.h5.part` grows beside `run.h5`, which is not touched.  When the run has ended, its complete result is
+`run.h5.part` grows next to `run.h5`, which is not touched.  When the run has ended, its complete result is
 written to `run.h5`, and the other file is removed.
 
     a line that names the format
@@ -65,7 +65,7 @@ PAUSE, MOST = 0.2, 2_000
 
 
 def part_of(path: Path) -> Path:
-    """The path of the file that grows beside a result file during a run."""
+    """The path of the file that grows next to a result file during a run."""
     real = Path(os.path.realpath(path))
     return real.with_name(real.name + ".part")
 
@@ -186,7 +186,8 @@ def recorded(stream: BinaryIO, path: Path) -> Result:
     versions = [SIGNATURE + b"%d\n" % version for version in (FORMAT, EARLIER)]
     if stream.readline(100) not in versions:
         raise FileError(
-            f"{path}: the file of a run, but not of format {FORMAT}: another version of Limber wrote it, or it is damaged.",
+            f"{path}: this file of a run does not have format {FORMAT}: another version of Limber wrote it, or it is "
+            "damaged.",
             str(path),
         )
     seal, block = b"", _next(stream, b"", size)
@@ -200,7 +201,7 @@ def recorded(stream: BinaryIO, path: Path) -> Result:
     system = system_of(known["model"], path)
     row = {n: shape for n, shape in shapes(system, known).items() if n in known["rows"]}
     if known["rows"] != {name: list(shape) for name, shape in row.items()}:
-        raise FileError(f"{path}: its rows do not fit its model: {known['rows']}.", str(path))
+        raise FileError(f"{path}: its rows do not match its model: {known['rows']}.", str(path))
     width = {name: int(np.prod(shape, dtype=int)) for name, shape in row.items()}
     most = (size - stream.tell()) // (8 * sum(width.values()))
     rows = {name: np.empty((most, *shape)) for name, shape in row.items()}
@@ -233,9 +234,9 @@ def recorded(stream: BinaryIO, path: Path) -> Result:
             array[count:last] = values[at:stop].reshape(array[count:last].shape)
             at = stop
         count = last
-    message = f"the run did not end: {count} rows are there"
+    message = f"the run did not end: the file has {count} rows"
     if whole < size:
-        message += f", and {size - whole} bytes that are not whole"
+        message += f"and {size - whole} bytes of an incomplete one"
     warn(f"{path}: {message}.", ModelWarning)
     return so_far(None, message)
 
@@ -278,7 +279,7 @@ def _claimed(path: Path, part: Path):
     except BlockingIOError:
         file.close()
         raise FileError(
-            f"{path}: cannot be written: another run is writing {part}. Give this one another file.",
+            f"{path}: cannot be written: another run is writing {part}. Use a different file for this one.",
             str(path),
         ) from None
     except OSError:  # The file system has no locks.

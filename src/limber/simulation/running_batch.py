@@ -94,8 +94,8 @@ class RunningBatch:
         if told:
             gravest = max(told, key=lambda case: (getattr(told[case], "degree", np.inf), -case))
             warn(
-                f"{len(told)} of {count} cases of the batch gave a warning, that of case {gravest} is the gravest: "
-                f"{told[gravest]}",
+                f"{len(told)} of {count} cases of the batch gave a warning. The most serious one is that of case "
+                f"{gravest}: {told[gravest]}",
                 type(told[gravest]),
             )
         return made

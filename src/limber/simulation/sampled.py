@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Plant(Protocol):
-    """What a session may ask of its run.
+    """What a session may use of its run.
 
     system : the running system, with its present closures.
     field : the environment of the run, or None.
@@ -62,7 +62,7 @@ class Session(Protocol):
         """The torque from now on."""
 
     def bind(self, plant: Plant) -> None:
-        """Take note of the run."""
+        """Store the run."""
 
     def signals(self) -> Mapping[str, Samples]:
         """What was measured and commanded so far."""

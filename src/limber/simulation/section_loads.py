@@ -27,7 +27,7 @@ from limber.simulation.tanks import drained
 if TYPE_CHECKING:
     from limber.simulation.result import Result
 
-#: So many sections are cut at once.
+#: The number of sections that are cut at the same time.
 CUTS = 12
 
 
@@ -41,8 +41,8 @@ def completed(result: Result, body: str, at: Any, forces: SectionForces) -> Sect
     if recipe is None:
         missing = ", ".join(COMPONENTS[i] for i in np.flatnonzero(absent.any(axis=0)))
         warn(
-            f"no mode of body {body!r} has these section forces in some of its members: {missing}. They are nan there, and so "
-            "are the strains and stresses that follow from them. To have them, reduce the frame with more modes, or with "
+            f"no mode of body {body!r} has these section forces in some of its members: {missing}. They are nan there, as "
+            "are the strains and stresses computed from them. To obtain them, reduce the frame with more modes, or with "
             'method="static-correction" and interface=... at the nodes that carry loads.',
             ModelWarning,
         )
@@ -50,9 +50,9 @@ def completed(result: Result, body: str, at: Any, forces: SectionForces) -> Sect
     if result.environment is not None:
         missing = ", ".join(COMPONENTS[i] for i in np.flatnonzero(absent.any(axis=0)))
         warn(
-            f"no mode of body {body!r} has these section forces: {missing}. They are those of the inertia, the torques and the external "
-            "forces of all that is outboard, and leave out what the environment does there: gravity, drag and burns. Give the beam "
-            "modes for them, such as stretch and torsion, if that matters.",
+            f"no mode of body {body!r} has these section forces: {missing}. They are computed from the inertia, torques "
+            "and external forces of everything outboard and do not include what the environment does there: gravity, "
+            "drag and burns. If that matters, give the beam modes for them, such as stretch and torsion.",
             ModelWarning,
         )
     x, _ = along_beam(of.node_set.names, recipe.length, at, f"body {body!r}")

@@ -25,7 +25,7 @@ SIGNATURE = ctypes.CFUNCTYPE(
 )
 IN_C = "void f(double t, const double *q, const double *v, double *out)"
 
-#: Two rows of a table stand for a jump if they are closer together than this part of its length.
+#: Two rows of a table stand for a jump if they are closer together than this fraction of its length.
 NEXT = 1e-9
 #: The class of all ctypes functions, and the types by which a pointer to numbers may be declared.
 _FUNCTION: Any = SIGNATURE.__mro__[1]
@@ -94,7 +94,7 @@ def torque_signal(
     joints = joint_speeds(system)
 
     def spread(value: Array) -> Array:
-        """Torques of all speeds, given those of the joints alone."""
+        """Torques of all speeds, given those for the joints alone."""
         if value.shape[-1] == nv:
             return value
         full = np.zeros((*value.shape[:-1], nv))
@@ -102,7 +102,7 @@ def torque_signal(
         return full
 
     sizes = (nv, len(joints))
-    expected = f"{nv} numbers, or {len(joints)} of the joints alone"
+    expected = f"{nv} numbers, or {len(joints)} for the joints alone"
     if isinstance(torque, str) or torque is True:
         raise ArgumentTypeError(
             f"torque must be an array (nv,), a Table, or a function (t, q, v) -> tau; got {shown(torque)}."
@@ -111,8 +111,8 @@ def torque_signal(
         columns = torque.tau.shape[1]
         if columns not in sizes:
             raise ArgumentValueError(
-                f"torque: the table has {columns} columns; {system.name!r} has {nv} speeds, {len(joints)} of them "
-                "of joints."
+                f"torque: the table has {columns} columns; {system.name!r} has {nv} speeds, {len(joints)} of which belong "
+                "to joints."
             )
         return _tabled(made, torque, spread)
     torque = prepared_for(system, torque)
@@ -162,7 +162,7 @@ def wrench_signal(system: System, key: Any, wrench: Any, failure: list[BaseExcep
     if callable(wrench):
         if getattr(wrench, "sample_time", None) is not None:
             raise ArgumentTypeError(
-                f"{made.name}: a wrench has no sample_time; give a function (t, q, v), or a Table."
+                f"{made.name}: a wrench cannot have a sample_time; give a function (t, q, v) or a Table."
             )
         called = _checked(system, made, wrench, lambda value: value, (6,), expected)
         _callable(system, made, called, failure)

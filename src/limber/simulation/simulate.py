@@ -69,21 +69,21 @@ def simulate(
 
     Parameters
     ----------
-    q0, v0 : the initial state; by default the neutral configuration at rest.  A ModelWarning tells of joints that start
-        far outside of their limits, where stops throw them back.  Closures must be met (`assemble`, `project`).
-    torque : None; a constant (nv,), or (r,) of the joints alone; a `Table`; a function (t, q, v) -> tau; a
+    q0, v0 : the initial state; by default the neutral configuration at rest.  A ModelWarning reports joints that start
+        far outside their limits, where stops push them back.  Closures must be satisfied (`assemble`, `project`).
+    torque : None; a constant (nv,), or (r,) for the joints alone; a `Table`; a function (t, q, v) -> tau; a
         compiled function with an `address`, void f(double t, const double *q, const double *v, double *tau),
         such as `numba.cfunc` makes; a callable object with a `sample_time`, called at its times and held between; or a
-        controller, alone or in a `lb.control.Loop` with sensors and actuators.  A function may have `breaks`, an array
-        of the times at which it jumps or bends: steps end there.
+        controller, alone or in an `lb.control.Loop` with sensors and actuators.  A function may have `breaks`, an array
+        of the times at which it jumps or has a kink: steps end there.
     external : {("body", node): wrench}, forces on nodes from outside: [moment, force] in world axes, constant (6,),
         a `Table` of 6 columns, a function (t, q, v) -> (6,), or a compiled one, as for torque.
-    motion : {"body": trajectory}, the joints of these bodies move as prescribed, whatever acts on them; all others as their
-        forces make them.  A `Trajectory`, at the times of the simulation, or a function t -> (position, velocity,
+    motion : {"body": trajectory}, the joints of these bodies move as prescribed, whatever acts on them; all others follow their
+        forces.  A `Trajectory`, at the times of the simulation, or a function t -> (position, velocity,
         acceleration): the coordinates of the joint in q, its speeds in v, and the rates of these; a function may have
         `breaks`, as for torque.  A compiled function writes these numbers one after the other to `out`.  The initial state
-        of these joints is that of the motion; a q0 or v0 that differs from it is refused.  `Result.tau` has the whole
-        torque that the motion takes, whatever `torque` gives for these joints.  In a closed system all other joints follow,
+        of these joints is that of the motion; a q0 or v0 that differs from it is rejected.  `Result.tau` has the total
+        torque that the motion requires, whatever `torque` gives for these joints.  In a closed system all other joints follow,
         and without v0 they do so from the start, with modes at rest if the joints alone can follow; a motion that closures cannot
         follow is an error.
     environment : what acts on a free-flyer in orbit, `lb.orbit.Environment(...)`: the gravity of a planet and its gradient, drag
@@ -134,7 +134,7 @@ def simulate(
     if cases is not None:
         if save is not None:
             raise ArgumentValueError(
-                "save= is for a single run: save the results of a batch by themselves."
+                "save= is for a single run: save the results of a batch individually."
             )
         options = {
             "t_end": t_end, "q0": q0, "v0": v0, "torque": torque, "external": external, "motion": motion,
@@ -152,14 +152,16 @@ def simulate(
     peer = isinstance(method, str) and method in PEERS
     methods = () if peer else _methods(method)
     if rtol == 0.0 and atol == 0.0 and (peer or any(m.adaptive for m in methods)):
-        raise ArgumentValueError("rtol and atol are both zero: give one of them.")
+        raise ArgumentValueError(
+            "rtol and atol are both zero: at least one of them must be positive."
+        )
     if step is not None:
         step = number("step", step, above=0.0)
     largest = np.inf if max_step is None else number("max_step", max_step, above=0.0)
     for name, given in (("step", step), ("max_step", max_step)):
         if given is not None and given < R.RESOLUTION * length:
             raise ArgumentValueError(
-                f"{name}={given:g} asks for {length / given:.1e} steps: take a larger one."
+                f"{name}={given:g} requires {length / given:.1e} steps: use a larger one."
             )
     if progress is not None and not isinstance(progress, bool):
         raise ArgumentTypeError(f"progress must be True, False or None, got {shown(progress)}.")
@@ -170,13 +172,13 @@ def simulate(
 
         if not isinstance(environment, Environment):
             raise ArgumentTypeError(
-                f"environment must be a lb.orbit.Environment, got {shown(environment)}."
+                f"environment must be an lb.orbit.Environment, got {shown(environment)}."
             )
         forces.field = environment.bind(system, start, end)
         if engine != "general" and forces.masses(times):
             raise ArgumentValueError(
-                "environment: burns change the mass of a tank, which generated code has as a number: take "
-                f'engine="general", not {shown(engine)}.'
+                "environment: burns change the mass of a tank, which is a fixed number in generated code: use "
+                f'engine="general" instead of {shown(engine)}.'
             )
     forces.refuse_endless_sampling(length)
     start_on(forces.driven, system, start, q, v, (q0 is not None, v0 is not None))
@@ -194,11 +196,13 @@ def simulate(
     if peer:
         if environment is not None:
             raise ArgumentValueError(
-                f"method={method!r} of another library takes no environment; take a method of limber, such as dop853."
+                f"method={method!r} is a method of another library, which does not support an environment; use a method "
+                "of Limber, such as dop853."
             )
         if listed or save is not None:
             raise ArgumentValueError(
-                f"method={method!r} of another library takes no events and no save= here; Result.save writes a file."
+                f"method={method!r} is a method of another library, which does not support events or save=; Result.save "
+                "writes a file."
             )
         return by_peer(
             system, method, start, length, np.concatenate([q, v]), forces, times,
@@ -212,7 +216,7 @@ def simulate(
         step = largest = min(step, largest)
         if length / step > 1e10:
             raise ArgumentValueError(
-                f"step={step:g} asks for {length / step:.1e} steps: take a larger one."
+                f"step={step:g} requires {length / step:.1e} steps: use a larger one."
             )
     if not isinstance(engine, str) or engine not in ("general", "generated"):
         raise ArgumentValueError(
@@ -220,8 +224,8 @@ def simulate(
         )
     if engine == "generated" and system.closures and sought(system):
         warn(
-            f"the closure {sought(system)[0].name!r} has coordinates of its own, which generated code seeks from one position: "
-            'the run takes engine="general", which follows them.',
+            f"the closure {sought(system)[0].name!r} has coordinates of its own, which generated code would always search from the same position: "
+            'the run uses engine="general", which follows them.',
             ModelWarning,
         )
         engine = "general"

@@ -70,7 +70,7 @@ def _with_the_cheaper(run: Run, until: float, show: Show) -> int:
         if other_cost < cost:
             method, other, kept, steps, alarm = other, method, 0, FIRST_STEPS, STIFF_STEPS
         else:
-            # The better method goes on; the other one is tried again less and less often.
+            # The better method continues; the other one is tried again less and less often.
             kept += 1
             steps = min(FIRST_STEPS * 2**kept, MOST_STEPS)
             alarm *= 2 if stiff else 1

@@ -23,8 +23,8 @@ def load(path: str | PathLike) -> Result:
     if part.is_file():
         if where.exists():
             warn(
-                f"{where}: beside it lies {part}, of a later run that did not end or still goes on. This result is the "
-                "earlier one; load the other file by its name, or remove it.",
+                f"{where}: next to it is {part}, from a later run that did not end or is still running. This result is "
+                "the earlier one; load the other file by its name, or remove it.",
                 ModelWarning,
             )
         else:
@@ -45,8 +45,8 @@ def load(path: str | PathLike) -> Result:
         ) from None
     if start.startswith(hdf5.FOREIGN):
         raise FileError(
-            f"{where}: an HDF5 file that Limber did not write in format {FORMAT}. Results of earlier versions have no "
-            "digest to check them by: read them with h5py.",
+            f"{where}: this is an HDF5 file, but Limber did not write it in format {FORMAT}. Results of earlier versions "
+            "have no digest to check them with: read them with h5py.",
             str(where),
         )
-    raise FileError(f"{where}: this is no result file, or it is damaged at its start.", str(where))
+    raise FileError(f"{where}: this is not a result file, or its start is damaged.", str(where))

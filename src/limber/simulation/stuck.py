@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from limber.assembly.system import System
     from limber.simulation.run import Run
 
-#: Where a run with driven joints is stuck, the closures are looked at so far ahead, as parts of the time that is left.
+#: Where a run with driven joints is stuck, the closures are looked at so far ahead, as fractions of the time that is left.
 AHEAD = (1e-6, 1e-4, 1e-2)
 
 
@@ -55,9 +55,9 @@ def _left_behind(run: Run) -> str:
         off = evaluated(s, "violations", (q,))
         if not nearly_met(s, y[: s.nq], off):
             return (
-                f"the closures of {s.name!r} cannot follow the motion of {listed(run.forces.names)} after t = {run.t:.6g} s: at "
-                f"t = {t:.6g} s {worst(s, off)} at least. Change the motion, or drive fewer "
-                "joints; the result so far is in error.result."
+                f"the closures of {s.name!r} cannot follow the motion of {listed(run.forces.names)} after t = {run.t:.6g} "
+                f"s: at t = {t:.6g} s, {worst(s, off)} even in the closest configuration. Change the motion, or drive "
+                "fewer joints; the result so far is in error.result."
             )
     return ""
 
@@ -67,14 +67,11 @@ def _open(run: Run, method: Method, gap: float, row: int) -> str:
     s = run.system
     name = next(n for n, rows in s.closure_rows.items() if rows.start <= row < rows.stop)
     if method.adaptive:
-        what = "where the motion goes on, however short the step"
-        advice = (
-            "The mechanism is locked there, or its lengths do not fit together; look at the result so far "
-            "(error.result)."
-        )
+        what = "where the motion continues, however short the step"
+        advice = "The mechanism is locked there, or its lengths are inconsistent. Look at the result so far (error.result)."
     else:
         what = f"after the next fixed step of {run.clock[R.STEP]:.2g} s"
-        advice = 'Take a smaller step, or an adaptive method such as method="dop853".'
+        advice = 'Use a smaller step, or an adaptive method such as method="dop853".'
     return (
         f"the closures of {s.name!r} can no longer be satisfied after t = {run.t:.6g} s: {name!r} is off by "
         f"{gap:.3g} (rad or m) {what}. {advice}"
@@ -92,34 +89,37 @@ def _no_longer_moving(run: Run, method: Method) -> str:
     if method.adaptive:
         what = f"the step fell to {step:.2g} s"
         advice = (
-            "The motion diverges, or the torque jumps without end: look at the result so far "
-            "(error.result), at torques and at deformations beyond small; loosen rtol if the model is right."
+            "The motion diverges, or the torque keeps jumping: look at the result so far (error.result), at the torques, "
+            "and for deformations that are not small; loosen rtol if the model is correct."
         )
         if run.forces.torque.session is not None:
             advice += _of_sampled_controllers(s)
         if method.implicit and _next_to_singular(run):
             advice = (
-                "The closures are next to a singular position, where rounding errors grow: implicit methods do not pass it "
-                'at this tolerance. Take method="dop853", or a larger rtol; the result so far is in error.result.'
+                "The closures are close to a singular position, where rounding errors grow: implicit methods cannot pass it "
+                'at this tolerance. Use method="dop853" or a larger rtol; the result so far is in error.result.'
             )
     else:
         what = f"the state is no longer finite with the fixed step of {step:.2g} s"
-        advice = 'Take a smaller step, or an adaptive method such as method="dop853".'
+        advice = 'Use a smaller step, or an adaptive method such as method="dop853".'
     return (
-        f"the simulation of {s.name!r} got stuck at t = {run.t:.6g} s: {what}; the largest part of the state is "
-        f"{part}, which is {y[i]:.3g}. {advice}"
+        f"the simulation of {s.name!r} got stuck at t = {run.t:.6g} s: {what}; the largest entry of the state is {part}, "
+        f"which is {y[i]:.3g}. {advice}"
     )
 
 
 def _of_sampled_controllers(s: System) -> str:
     """What to try if a sampled torque acts on a system whose motion diverges."""
-    advice = " The torque is sampled, and a sampled loop with too much gain is unstable: lower the gains or the sample time"
+    advice = (
+        " The torque is sampled, and a sampled loop whose gains are too high is unstable: lower the gains or the sample "
+        "time"
+    )
     modal = any(body.modes for body in s.bodies.values())
     light = [b for b, j in s.joints.items() if j.dofs and not np.all(j.physics.armature)]
     if modal and light:
         return (
-            f"{advice}, or give joints the armature of their motors. The joints of {listed(light)} have none, so that "
-            "the light roots of flexible bodies move with little torque."
+            f"{advice}, or give the joints the armature of their motors. The joints of {listed(light)} have none, so "
+            "little torque is enough to move the light roots of the flexible bodies."
         )
     return f"{advice}."
 

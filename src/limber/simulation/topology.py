@@ -148,8 +148,9 @@ def refuse_impossible(system: System, actions: Sequence[object]) -> None:
         name = change.closure if isinstance(change, Attach) else getattr(change, "name", None)
         if isinstance(name, str) and name not in known and not name.startswith(LOCK):
             raise ArgumentValueError(
-                f"{kind_of(change)}: there is no closure {name!r}.{suggestion(name, known)} Known are: "
-                f"{listed(known) or 'none'}. One that starts inactive is given to lb.attach with its ends and its joint."
+                f"{kind_of(change)}: there is no closure {name!r}.{suggestion(name, known)} Known closures: "
+                f"{listed(known) or 'none'}. To attach a closure that is not in the model, give lb.attach its ends and "
+                "its joint."
             )
 
 
@@ -160,14 +161,14 @@ def refuse_changes(changes: Sequence[Change], engine: str, driven: Sequence[str]
     """
     if changes and engine == "generated":
         raise ArgumentValueError(
-            'engine="generated" has code for one set of closures, so events cannot change the topology: every change would '
-            'wait for a compiler. Take engine="general".'
+            'engine="generated" has code for one set of closures, so events cannot change the topology: every change '
+            'would need a new compilation. Use engine="general".'
         )
     jumps = [kind_of(change) for change in changes if isinstance(change, Attach | Lock)]
     if jumps and driven:
         raise ArgumentValueError(
-            f"events cannot {jumps[0]} while joints move as prescribed ({', '.join(map(repr, driven))}): an impulse would "
-            "change their speeds. Move them by torques, or leave out `motion`. `release` and `unlock`, which have no "
+            f"events cannot {jumps[0]} while joints have prescribed motion ({', '.join(map(repr, driven))}): an impulse "
+            "would change their speeds. Move them by torques instead of `motion`. `release` and `unlock`, which have no "
             "impulse, are possible."
         )
 
@@ -243,7 +244,7 @@ def _refuse_other_kind(system: System, known: Known) -> None:
         if isinstance(closure, Relation) != isinstance(known.get(name, closure), Relation):
             raise ArgumentValueError(
                 f"attach: the name {name!r} is that of a {'relation' if isinstance(known[name], Relation) else 'cut joint'} "
-                "earlier in this run, and its forces are other quantities. Give the new closure another name."
+                "earlier in this run, whose forces are different quantities. Give the new closure another name."
             )
 
 

@@ -41,7 +41,7 @@ from limber.simulation.result import Result
 #: Rotations of nodes are checked in so many rows, spread over the result; spins and axial loads in so many, and in the
 #: fastest row.
 ROWS, SPIN_ROWS = 1000, 5
-#: So many cases of a batch are looked at in one call.
+#: The number of cases of a batch that are examined in one call.
 CASES_AT_ONCE = 4096
 
 
@@ -150,8 +150,8 @@ def refuse_indefinite(result: Result, stuck: SimulationError | None = None) -> N
 def _truncated(name: str) -> str:
     """Information about a body with truncated second-order shapes."""
     return (
-        f"The geometric stiffening of {name!r} is truncated, since it is derived from unit loads alone, and "
-        "this form makes the mass matrix indefinite at deflections of a few per cent of the length. Use "
+        f"The geometric stiffening of {name!r} is truncated, since it is derived from unit loads alone, and in this form "
+        "makes the mass matrix indefinite at deflections of a few per cent of the length. Use "
         "fewer modes, divide the body into several, or omit the stiffening."
     )
 
@@ -166,7 +166,7 @@ def _followed_by(error: SimulationError, text: str, result: Result) -> Simulatio
 def warn_of_doubts(result: Result) -> None:
     """Warn of rows that the theory does not cover: deformations beyond it, and singular cut joints."""
     warn_outside_theory(result)
-    # that of the first row was told when the run began
+    # the warning about the first row was given when the run began
     for system, rows, part in result.parts():
         later = (rows > 0) & np.isfinite(part.q).all(axis=1)
         if warn_on_the_way(system, part.t[later], part.q[later]):

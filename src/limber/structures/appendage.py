@@ -50,7 +50,7 @@ def appendage(
         eta_k'' + 2 zeta_k omega_k eta_k' + omega_k^2 eta_k = -translation[:, k] @ a - rotation[:, k] @ alpha
 
     and the root feels the forces -translation @ eta'' in addition to those of the rigid body.  The modes may not carry
-    more than the body has: its mass matrix less the sum of their outer products must be positive semidefinite.  How
+    more than the body has: its mass matrix minus the sum of their outer products must be positive semidefinite.  How
     inertia forces change with the deformation is estimated as for a `Superelement`.
     """
     rigid = RigidBody(mass, com, inertia)
@@ -87,8 +87,9 @@ def _check(M: Array, factors: Array) -> None:
         i = int(np.argmax(np.where(over, used / np.maximum(have, 1e-300), 0.0)))
         what = "mass" if i > 2 else "inertia about the root"
         raise ArgumentValueError(
-            f"the modes have an effective {what} of {used[i]:.6g} for {DIRECTIONS[i]}, and the body has {have[i]:.6g}. The "
-            "factors are for modes of modal mass 1 kg, with rotations about the root; effective masses are their squares."
+            f"the modes have an effective {what} of {used[i]:.6g} for {DIRECTIONS[i]}, but the body has {have[i]:.6g}. "
+            "The factors are for modes with modal mass 1 kg, with rotations about the root; effective masses are their "
+            "squares."
         )
     size = np.sqrt(np.where(have > 0.0, have, 1.0))
     least = float(np.linalg.eigvalsh((M - factors @ factors.T) / np.outer(size, size))[0])

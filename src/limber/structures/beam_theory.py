@@ -52,7 +52,7 @@ def beam_comparison(recipe: BeamRecipe) -> Comparison:
         mac=assurance(product, omega),
         static=_static(recipe, along, own),
         movable=None,
-        remedy="more modes, or load=... of the beam, make it smaller",
+        remedy="more modes, or load=... of the beam, reduce this error",
     )
 
 

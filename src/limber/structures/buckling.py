@@ -92,8 +92,9 @@ def structure_buckling(
     """`Structure.buckling`, which documents the arguments."""
     if structure.geometric is None:
         raise ArgumentValueError(
-            "buckling needs the geometric stiffness of the structure, which M and K do not contain: it brings no elements. "
-            "Make the structure with geometric=..., a function of the displacements, or from beams, plates or solids with "
+            "buckling needs the geometric stiffness of the structure, which M and K do not contain, because this "
+            "structure has no elements. Make the structure with geometric=..., a function of the displacements, or from "
+            "beams, plates or solids with "
             "lb.structures.frame, plate or solid."
         )
     work = Reduction(structure, clamped, pinned, (), "normal", None, patches, progress)
@@ -140,7 +141,7 @@ def _held_freedoms(structure: Structure, held: Any) -> np.ndarray:
         return mask.ravel()
     if not isinstance(held, Mapping):
         raise ArgumentTypeError(
-            f"held must be a dict of nodes to freedoms, as in {{'top': ('x', 'y')}}, got {shown(held)}."
+            f"held must be a dict of nodes to degrees of freedom, as in {{'top': ('x', 'y')}}, got {shown(held)}."
         )
     known = DIRECTIONS[: structure.freedoms]
     for key, names in held.items():
@@ -148,7 +149,7 @@ def _held_freedoms(structure: Structure, held: Any) -> np.ndarray:
         for name in (names,) if isinstance(names, str) else tuple(names):
             if name not in known:
                 raise ArgumentValueError(
-                    f"held[{key!r}] has {shown(name)}; the freedoms of the nodes are {', '.join(known)}."
+                    f"held[{key!r}] has {shown(name)}; the degrees of freedom of the nodes are {', '.join(known)}."
                 )
             mask[node, known.index(name)] = True
     return mask.ravel()
@@ -225,13 +226,13 @@ def missed_in_members(
     first = int(np.where(pressed, euler, np.inf).argmin())
     count = int(pressed.sum())
     what = (
-        "is pressed and is a single element"
+        "is under compression and consists of a single element"
         if count == 1
-        else "are pressed and are single elements"
+        else "are under compression and consist of a single element each"
     )
     return float(euler[first]), (
         f"{count} of {total} member{'s' if total > 1 else ''} {what}, which cannot bend between two nodes as a buckling member "
         f"does: local buckling is missed. With ball joints at its ends, the member {listed([names[first]])} would buckle at the "
         f"factor {euler[first]:.4g}, clamped at both ends at four times that. Divide the members (divide=4 of frame or "
-        "Member); members with ball joints at both ends cannot be divided, and buckle at the factor of ball joints."
+        "Member); members with ball joints at both ends cannot be divided, and buckle at the first of these factors."
     )

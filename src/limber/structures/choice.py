@@ -19,8 +19,8 @@ MOST = 500
 DIRECTIONS = ("x", "y", "z", "rx", "ry", "rz")
 
 _FORMS = (
-    'a number of modes, {"band": (low, high)} in rad/s, or {"effective_mass": part of the total}, with "directions" '
-    'beside it if not all of ("x", "y", "z") are meant'
+    'a number of modes, {"band": (low, high)} in rad/s, or {"effective_mass": fraction of the total}, together with '
+    '"directions" if not all of ("x", "y", "z") are meant'
 )
 
 
@@ -61,7 +61,7 @@ def mode_choice(modes: Any) -> Choice:
     part = number('modes["effective_mass"]', modes["effective_mass"], above=0.0)
     if part >= 1.0:
         raise ArgumentValueError(
-            f'modes["effective_mass"] must be a part of the total below 1, as 0.95, got {part:g}.'
+            f'modes["effective_mass"] must be a fraction of the total below 1, such as 0.95, got {part:g}.'
         )
     directions = tuple(modes.get("directions", ("x", "y", "z")))
     for d in directions:
@@ -87,8 +87,8 @@ def chosen_modes(
         found = modes.find(choice.count, advanced)
         if found[0].size < choice.count:
             raise ModelError(
-                f"modes asks for {choice.count} modes, but with its supports the structure has only {found[0].size}. Ask for "
-                "fewer."
+                f"modes requests {choice.count} modes, but with its supports the structure has only {found[0].size}. "
+                "Request fewer."
             )
         return found
     count = 10
@@ -102,8 +102,8 @@ def chosen_modes(
             raise _out_of_reach(choice, value.size, effective(shapes).sum(axis=0))
         if count >= MOST:
             raise ModelError(
-                f"modes={_asked(choice)} needs more than {MOST} modes: the highest of them has {np.sqrt(value[-1]):.6g} rad/s. "
-                "Ask for less, or give the number of modes."
+                f"modes={_asked(choice)} needs more than {MOST} modes: the highest of them has {np.sqrt(value[-1]):.6g} "
+                "rad/s. Request less, or give the number of modes."
             )
         count = min(2 * count, MOST)
 
@@ -118,7 +118,7 @@ def _wanted(choice: Choice, value, shapes, effective, complete: bool) -> np.ndar
         inside = (omega >= low) & (omega <= high)
         if not inside.any():
             raise ModelError(
-                f"modes={_asked(choice)} finds no mode: no frequency is in that band; the first are "
+                f"modes={_asked(choice)} finds no mode: no frequency is in that band; the lowest are "
                 f"{', '.join(f'{x:.6g}' for x in omega[:4])} rad/s."
             )
         return inside
@@ -139,6 +139,6 @@ def _asked(choice: Choice) -> str:
 def _out_of_reach(choice: Choice, count: int, sums: Array) -> ModelError:
     reached = ", ".join(f"{sums[DIRECTIONS.index(d)]:.3g} in {d}" for d in choice.directions)
     return ModelError(
-        f"modes={_asked(choice)} is out of reach: all {count} modes of the structure together have {reached} of the total mass. "
-        "Mass at clamped nodes does not take part. Ask for less, or for fewer directions."
+        f"modes={_asked(choice)} cannot be reached: all {count} modes of the structure together have {reached} of the "
+        "total mass. Mass at clamped nodes does not count. Request less, or fewer directions."
     )

@@ -22,7 +22,7 @@ from scipy.linalg import blas, lapack
 from limber.checks import Array
 from limber.structures.dissection import LEAF, dissect, node_graph
 
-#: A pivot below this part of its diagonal entry is rounding.
+#: A pivot below this fraction of its diagonal entry is rounding.
 PIVOT = 1e-13
 
 #: Runs of fewer consecutive rows than this are slower to add one by one than by indices.

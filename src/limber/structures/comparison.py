@@ -15,7 +15,7 @@ from limber.checks import Array
 from limber.frozen import read_only
 from limber.structures.mode_set import LOADS
 
-#: Frequencies that differ by less than this part count as equal.
+#: Frequencies that differ by less than this fraction count as equal.
 EQUAL = 1e-3
 
 

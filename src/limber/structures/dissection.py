@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from limber.checks import Array
 
-#: Parts of about this many freedoms are not cut further.
+#: Parts of about this many degrees of freedom are not divided further.
 LEAF = 200
 
 

@@ -23,7 +23,7 @@ from limber.errors import ModelError
 
 #: |G M phi - phi/omega^2| of a mode in units of |phi|/omega^2 (in M); frequencies are far more accurate than this.
 ACCURACY = 1e-8
-#: A vector of which less than this part is new is one of rounding errors.
+#: A vector of which less than this fraction is new is one of rounding errors.
 NEW = 1e-10
 #: So short is a vector that should have unit length only if rounding errors of a product had made it look new.
 SHRUNK = 1e-2
@@ -33,7 +33,7 @@ INDEFINITE = 1e-6
 BLOCK = 8
 #: Steps of verification once all modes have converged.
 VERIFY = 2
-#: Values 1/omega^2 below this part of the largest are rounding.
+#: Values 1/omega^2 below this fraction of the largest are rounding.
 SMALLEST = 1e-13
 #: Load factors beyond the inverse of this, times the least factor in magnitude, are not looked for.
 SMALLEST_LOAD = 1e-3
@@ -85,7 +85,7 @@ class BlockLanczos(ABC):
             if not fits:
                 verified = 0
             elif verified == 0:
-                # a fresh block beside the one of the iteration
+                # a fresh block in addition to the one of the iteration
                 self.next = np.hstack([self.next, self._random()])
                 verified, before = 1, value
             elif value.size != before.size or _changed(value, before):

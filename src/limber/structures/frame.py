@@ -73,7 +73,7 @@ class Frame(Structure):
         shape: tuple[int | str, ...] = (6 * len(self),)
         if np.ndim(u) == 2:
             shape = (*shape, "m")
-        return self.elements.forces(array("u", u, shape, "6 freedoms a node."))
+        return self.elements.forces(array("u", u, shape, "6 degrees of freedom per node."))
 
     def outline_rows(self) -> OutlineRows:
         """The points that pictures show: those of the bent members."""
@@ -239,7 +239,7 @@ def frame(
     if length.min() <= 1e-9 * size:
         i = int(length.argmin())
         raise ArgumentValueError(
-            f"elements[{i}] from {members[i].a!r} to {members[i].b!r} has no length: its ends are at the same place."
+            f"elements[{i}] from {members[i].a!r} to {members[i].b!r} has no length: its ends are at the same position."
         )
     axes = _axes(span / length[:, None], members, default_up)
 
@@ -248,7 +248,7 @@ def frame(
     idle = np.setdiff1d(kept, used)
     if idle.size:
         raise ArgumentValueError(
-            f"node {names[idle[0]]!r} belongs to no member: connect it, or leave it out of nodes."
+            f"node {names[idle[0]]!r} belongs to no member: connect it, or remove it from nodes."
         )
     renumbered = np.zeros(len(names), dtype=int)
     renumbered[kept] = np.arange(kept.size)
@@ -331,7 +331,7 @@ def _nodes(nodes: Any) -> tuple[list[str], Array]:
         position = array("nodes", nodes, ("n", 3), "One point per node, or a dict of names.")
         names = [str(i) for i in range(len(position))]
     if len(names) < 2:
-        raise ArgumentValueError(f"nodes has {len(names)} entries: a frame needs two or more.")
+        raise ArgumentValueError(f"nodes has {len(names)} entries: a frame needs at least two.")
     return names, position
 
 
@@ -362,7 +362,7 @@ def _leaders(rigid: Any, names: list[str], numbers: dict[str, int]) -> np.ndarra
         return leader
     if not isinstance(rigid, Mapping):
         raise ArgumentTypeError(
-            f"rigid must be a dict of followers and their leaders, got {shown(rigid)}."
+            f"rigid must be a dict of followers to their leaders, got {shown(rigid)}."
         )
     followers = []
     for follower, to in rigid.items():
@@ -373,7 +373,7 @@ def _leaders(rigid: Any, names: list[str], numbers: dict[str, int]) -> np.ndarra
     for i in followers:
         if leader[i] in followers:
             raise ArgumentValueError(
-                f"rigid leads in a circle at node {names[i]!r}: a follower cannot be its own leader."
+                f"rigid forms a cycle at node {names[i]!r}: a follower cannot be its own leader."
             )
     return leader
 
@@ -386,8 +386,8 @@ def _axes(x: Array, members: list[Member], default: Array) -> Array:
     wrong = np.flatnonzero(given & (side < PARALLEL))
     if wrong.size:
         raise ArgumentValueError(
-            f"elements[{wrong[0]}].up is parallel to the member: it must point to a side, so that it says where the "
-            "section's z axis is."
+            f"elements[{wrong[0]}].up is parallel to the member: it must point sideways, because it defines the section's "
+            "z axis."
         )
     y = np.cross(up, x)
     for i in np.flatnonzero(side < PARALLEL):
@@ -407,7 +407,7 @@ def _body_masses(bodies, names, numbers, leader, renumbered, position, size) -> 
         return sp.csr_array((total, total))
     if not isinstance(bodies, Mapping):
         raise ArgumentTypeError(
-            f"bodies must be a dict of nodes and the bodies there, got {shown(bodies)}."
+            f"bodies must be a dict of nodes to the bodies at them, got {shown(bodies)}."
         )
     rows, columns, values = [], [], []
     for which, body in bodies.items():

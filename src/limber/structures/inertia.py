@@ -26,7 +26,7 @@ from limber.bodies.integrals import LEVI_CIVITA, ModalIntegrals, upper
 from limber.checks import Array
 from limber.structures.rigid import rigid_motions
 
-#: G1 and the symmetric part of F1 are left out if both are less than this part of their natural size.  Node rotations of
+#: G1 and the symmetric part of F1 are left out if both are less than this fraction of their natural size.  Node rotations of
 #: 0.1 rad then change a modal mass, or the coupling of two modes by spin, by a thousandth of the mass of the modes.
 SMALL = 0.01
 

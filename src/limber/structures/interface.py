@@ -27,9 +27,9 @@ from limber.structures.rigid import rigid_motions
 if TYPE_CHECKING:
     from limber.structures.structure import Structure
 
-#: A patch is as good as on a line if its inertia about some axis is less than this part of that about others.
+#: A patch is as good as on a line if its inertia about some axis is less than this fraction of that about others.
 FLAT = 1e-6
-#: A motion of which less than this part is new follows from others.
+#: A motion of which less than this fraction is new follows from others.
 IMPLIED = 1e-9
 
 
@@ -44,7 +44,7 @@ class NodeRows:
         self.places = structure.places
         self.patches = patches
         active = structure.active.reshape(len(structure), structure.freedoms)
-        #: nodes whose own freedoms include all rotations
+        #: nodes whose own degrees of freedom include all rotations
         self.turning = active.all(axis=1) & (structure.freedoms == 6)
 
     def rows(self, place: int) -> sp.csr_array:
@@ -72,13 +72,15 @@ class NodeRows:
             nodes = f"{listed(s.names[k] for k in patch[:8])}{', ...' if len(patch) > 8 else ''}"
             if place < len(s):
                 raise ModelError(
-                    f"the rotation of node {name!r} cannot be determined: it has no rotation freedoms of its own, and its "
-                    f"neighbours, {nodes}, do not span a rigid body (three that are not on a line do). Give its neighbours "
+                    f"the rotation of node {name!r} cannot be determined: it has no rotational degrees of freedom of its "
+                    f"own, and its neighbours, {nodes}, do not span a rigid body (three that are not on a line do). Give "
+                    "its neighbours "
                     "in patches={node: [nodes]}."
                 )
             raise ModelError(
-                f"the rotation of the group {name!r} cannot be determined: its nodes, {nodes}, have no rotation freedoms of "
-                "their own and do not span a rigid body (three that are not on a line do). Make the group larger, or name "
+                f"the rotation of the group {name!r} cannot be determined: its nodes, {nodes}, have no rotational degrees "
+                "of freedom of their own and do not span a rigid body (three that are not on a line do). Make the group "
+                "larger, or name "
                 f"its nodes one by one, as structure.group({name!r}) gives them."
             )
         columns = (s.freedoms * patch[:, None] + np.arange(freedoms)).ravel()

@@ -19,7 +19,7 @@ from limber.structures.cholesky import Cholesky, NotHeldError
 from limber.structures.eigen import BLOCK, LowestLoads
 from limber.structures.support import Support
 
-#: The size of a basis at which the search without a shift is given up, beside four vectors for each factor.
+#: The size of a basis at which the search without a shift is abandoned, in addition to four vectors for each factor.
 PATIENCE = 120
 
 

@@ -32,7 +32,7 @@ def loaded_mass(rows: NodeRows, loads: Mapping[Node, Any] | None) -> tuple[list[
         mass = number(f"{name}[0]", load[0], minimum=0.0)
         moments = load[1] if np.ndim(load[1]) else np.full(3, load[1])
         inertia = inertias(f"{name}[1]", moments, (), "About the node.")
-        inertia = semidefinite(f"{name}[1]", inertia, "an inertia is not negative.")
+        inertia = semidefinite(f"{name}[1]", inertia, "an inertia cannot be negative.")
         block = np.zeros((6, 6))
         block[:3, :3], block[3:, 3:] = mass * np.eye(3), inertia
         W = rows.rows(node)

@@ -23,9 +23,9 @@ SYMMETRY = 1e-9
 DEFINITE = 1e-6
 #: How much of |K| |u| the forces K u of a rigid-body motion u may be.
 RIGID = 1e-5
-#: Stiffness below this part of another one of the same node is a rounding error.
+#: Stiffness below this fraction of another one of the same node is a rounding error.
 NOTHING = 1e-14
-#: Frequencies that rounding errors of K may move by more than this part are told of.
+#: Frequencies that rounding errors of K may move by more than this fraction are reported.
 ROUNDED = 5e-4
 #: How much of it the mass of a structure may differ between directions.
 ISOTROPY = 1e-6
@@ -52,8 +52,8 @@ def symmetric_matrix(name: str, value: Any, nodes: int) -> sp.csr_array:
         matrix = sp.csr_array(dense)
     if matrix.shape not in ((6 * nodes, 6 * nodes), (3 * nodes, 3 * nodes)):
         raise ArgumentValueError(
-            f"{name} must have {6 * nodes} rows and columns (6 freedoms a node) or {3 * nodes} (3 freedoms), got shape "
-            f"{matrix.shape}: position has {nodes} nodes. Freedoms that a program has removed need a row and a column "
+            f"{name} must have {6 * nodes} rows and columns (6 degrees of freedom per node) or {3 * nodes} (3 degrees), got shape "
+            f"{matrix.shape}: position has {nodes} nodes. Degrees of freedom that a program has removed need a row and a column "
             "of zeros."
         )
     matrix.sum_duplicates()
@@ -70,7 +70,7 @@ def symmetric_matrix(name: str, value: Any, nodes: int) -> sp.csr_array:
     if asymmetry > SYMMETRY * abs(matrix).max():
         one_triangle = sp.triu(matrix, 1).nnz == 0 or sp.tril(matrix, -1).nnz == 0
         what = (
-            f"only one triangle of it is there. Give {name} + {name}.T - diag({name})"
+            f"it contains only one triangle. Give {name} + {name}.T - diag({name})"
             if one_triangle
             else f"it differs from its transpose by {asymmetry:.3g}, {asymmetry / abs(matrix).max():.1e} of its largest entry"
         )
@@ -86,8 +86,8 @@ def check_definite(name: str, matrix: sp.csr_array, names: Sequence[str]) -> Non
     if diagonal.min() < -rounding:
         i = int(diagonal.argmin())
         raise ModelError(
-            f"{name}[{i}, {i}] = {diagonal[i]:g} is negative: a negative {word} of {freedom(i, matrix, names)}. No structure "
-            f"has that; look for a lost sign or for rows in another order."
+            f"{name}[{i}, {i}] = {diagonal[i]:g} is negative: a negative {word} of {freedom(i, matrix, names)}. No "
+            "structure has this; look for a sign error or rows in a different order."
         )
     diagonal = np.maximum(diagonal, 0.0)
     entries = matrix.tocoo()
@@ -99,7 +99,7 @@ def check_definite(name: str, matrix: sp.csr_array, names: Sequence[str]) -> Non
         raise ModelError(
             f"{name}[{i}, {j}] = {entries.data[at]:g} between {freedom(i, matrix, names)} and {freedom(j, matrix, names)} "
             f"exceeds what their diagonal entries {diagonal[i]:g} and {diagonal[j]:g} allow: the {word} matrix would not be "
-            "positive semidefinite. Entries may be missing, or in another order."
+            "positive semidefinite. Entries may be missing, or in a different order."
         )
 
 
@@ -117,14 +117,14 @@ def check_connected(M: sp.csr_array, K: sp.csr_array, names: Sequence[str]) -> N
     alone = np.flatnonzero(~stiff.reshape(n, per_node)[:, :3].any(axis=1))
     if alone.size:
         raise ModelError(
-            f"{_nodes(alone, names)} loose: K has no stiffness for the displacements there. Leave such nodes out of "
+            f"{_nodes(alone, names)} loose: K has no stiffness for the displacements there. Remove such nodes from "
             "position, M and K, or connect them; a rigid element must be part of K, or eliminated."
         )
     adrift = np.flatnonzero((M.diagonal() > 0.0) & ~stiff)
     if adrift.size:
         raise ModelError(
             f"{freedom(int(adrift[0]), K, names)} has mass, {M.diagonal()[adrift[0]]:g}, and no stiffness"
-            f"{_more(adrift)}: nothing holds it. Leave that mass out, or connect the freedom."
+            f"{_more(adrift)}: nothing holds it. Remove that mass, or connect this degree of freedom."
         )
     entries = K.tocoo()
     graph = sp.coo_array(
@@ -136,7 +136,7 @@ def check_connected(M: sp.csr_array, K: sp.csr_array, names: Sequence[str]) -> N
         rest = np.flatnonzero(part == int(sizes.argmin()))
         raise ModelError(
             f"the structure falls into {parts} parts that K does not connect; the smallest is {_nodes(rest, names, '')}. "
-            "Connect them, or make a structure of each and join the bodies in an assembly."
+            "Connect them, or make a structure from each and join the bodies in an assembly."
         )
 
 
@@ -155,7 +155,7 @@ def _nodes(which: np.ndarray, names: Sequence[str], verb: str | None = None) -> 
 
 
 def _more(which: np.ndarray) -> str:
-    return f" (and {which.size - 1} more freedoms)" if which.size > 1 else ""
+    return f" (and {which.size - 1} more degrees of freedom)" if which.size > 1 else ""
 
 
 def check_free(K: sp.csr_array, position: Array, names: Sequence[str]) -> None:
@@ -182,9 +182,10 @@ def check_free(K: sp.csr_array, position: Array, names: Sequence[str]) -> None:
         )
         raise ModelError(
             f"K resists rigid-body motion: a {kind} of the whole structure (of size {size:.3g}) leaves a force at "
-            f"{freedom(int(i), K, names)}, {ratio.max():.1e} of the forces that cancel there. The stiffness of a body is that of the free "
-            "structure. Take supports and springs to the ground out (reduce(clamped=...) holds nodes), and check that "
-            "positions and freedoms of the nodes are in the same order, axes and units."
+            f"{freedom(int(i), K, names)}, {ratio.max():.1e} of the forces that cancel there. The stiffness of a body "
+            "must be that of the free structure. Remove supports and springs to the ground (reduce(clamped=...) holds "
+            "nodes), and check that the positions and degrees of freedom of the nodes are in the same order, axes and "
+            "units."
         )
 
 
@@ -216,7 +217,7 @@ def check_units(M: sp.csr_array, K: sp.csr_array, position: Array) -> None:
         speed = slow if slow > FASTEST else fast
         raise ModelError(
             f"M, K and position are in mixed units, or not in SI units: sound would travel at about {speed:.1e} m/s in the "
-            "structure, where it has a few thousand m/s in metals. Give positions in m, stiffnesses in N/m and masses "
+            "structure, but its speed in metals is a few thousand m/s. Give positions in m, stiffnesses in N/m and masses "
             "in kg. Models in mm, t, N have positions 1e3, stiffnesses 1e-3 and masses 1e-3 times these: readers of files "
             'take units="mm-t" for them (`limber body`: --units mm-t).'
         )
@@ -225,16 +226,16 @@ def check_units(M: sp.csr_array, K: sp.csr_array, position: Array) -> None:
 def check_mass(M: sp.csr_array, position: Array) -> None:
     """Reject a structure without mass, or whose mass is not the same in all directions."""
     if M.nnz == 0:
-        raise ModelError("M is zero: a structure needs mass.")
+        raise ModelError("M is zero: a structure must have mass.")
     per_node = M.shape[0] // len(position)
     rigid = rigid_motions(position, per_node, position.mean(axis=0))[:, 3:]
     mass = rigid.T @ (M @ rigid)
     if np.abs(mass - np.trace(mass) / 3.0 * np.eye(3)).max() > ISOTROPY * np.trace(mass):
         x, y, z = np.diag(mass)
         raise ModelError(
-            f"the mass of the structure depends on the direction: {x:.6g} kg along x, {y:.6g} along y and {z:.6g} along z. The "
-            "freedoms of a node are x, y, z (and the rotations about x, y, z), all in the axes of position; M has them "
-            "in another order or in other axes, or lacks entries."
+            f"the mass of the structure depends on the direction: {x:.6g} kg along x, {y:.6g} along y and {z:.6g} along "
+            "z. The degrees of freedom of a node are x, y, z (and the rotations about x, y, z), all in the axes of "
+            "position; M has them in a different order or in other axes, or lacks entries."
         )
 
 
@@ -249,8 +250,8 @@ def warn_of_rounding(K: sp.csr_array, omega: Array, shapes: Array) -> None:
     if parts.max(initial=0.0) > ROUNDED:
         i = int(parts.argmax())
         warn(
-            f"K loses digits: rounding of its entries alone may move the frequency of {omega[i] / (2.0 * np.pi):.4g} Hz by up to "
-            f"{100.0 * parts[i]:.2g} %. Some of its elements are far shorter, or far stiffer, than the structure. Merge nodes "
-            "that are close together, take larger elements, or make stiff parts rigid.",
+            f"K loses digits: rounding of its entries alone may change the frequency of {omega[i] / (2.0 * np.pi):.4g} Hz "
+            f"by up to {100.0 * parts[i]:.2g} %. Some of its elements are far shorter or far stiffer than the structure. "
+            "Merge nodes that are close together, use larger elements, or make stiff parts rigid.",
             ModelWarning,
         )

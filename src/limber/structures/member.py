@@ -59,7 +59,8 @@ def members_of(elements: Any, sections: Any, divide: int, pins: str) -> list[Mem
         chosen = each[i] if member.section is None else member.section
         if chosen is None:
             raise ArgumentValueError(
-                f"{name} has no section, and sections {'is not given' if sections is None else 'names several'}: give ({shown(member.a)}, {shown(member.b)}, name) or "
+                f"{name} has no section, but sections {'is not given' if sections is None else 'names several'}: give "
+                f"({shown(member.a)}, {shown(member.b)}, name) or "
                 "a Member with its section."
             )
         found.append(
@@ -78,8 +79,8 @@ def members_of(elements: Any, sections: Any, divide: int, pins: str) -> list[Mem
         )
         if found[-1].pins == "ab" and found[-1].divide != 1:
             raise ArgumentValueError(
-                f"{name} has ball joints at both ends and is divided into {found[-1].divide} elements: nothing would keep "
-                "it from spinning about its axis. Use divide=1 for it."
+                f"{name} has ball joints at both ends and is divided into {found[-1].divide} elements: nothing would "
+                "prevent it from spinning about its axis. Use divide=1 for it."
             )
     return found
 
@@ -114,11 +115,11 @@ def _each_section(sections: Any, count: int) -> Sequence[Any]:
         if len(sections) != count:
             raise ArgumentValueError(
                 f"sections has {len(sections)} entries for {count} elements: give one Section for all, a dict of names, or one "
-                "per element. The two ends of a taper belong into a Member."
+                "per element. The two ends of a taper belong in a Member."
             )
         return sections
     raise ArgumentTypeError(
-        f"sections must be a lb.Section, a dict of names to Sections, or a list of one per element, got {shown(sections)}."
+        f"sections must be an lb.Section, a dict of names to Sections, or a list of one per element, got {shown(sections)}."
     )
 
 

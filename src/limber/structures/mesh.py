@@ -32,14 +32,14 @@ def read_mesh(mesh: Any, sizes: Mapping[int, str], flat: bool) -> Mesh:
     if isinstance(mesh, tuple | list):
         if len(mesh) != 2:
             raise ArgumentTypeError(
-                f"mesh must be (points, cells), a mesh of scikit-fem or a file, got {len(mesh)} things."
+                f"mesh must be (points, cells), a mesh of scikit-fem or a file, got a sequence of {len(mesh)} items."
             )
         found = Mesh(_points(mesh[0], flat), _cells(mesh[1], sizes))
     elif hasattr(mesh, "doflocs") and hasattr(mesh, "t"):
         found = _of_scikit_fem(mesh, flat)
         if found.cells.shape[1] not in sizes:
             raise ArgumentTypeError(
-                f"mesh must have {expected}, got a {type(mesh).__name__} with {found.cells.shape[1]} nodes a cell."
+                f"mesh must have {expected}, got a {type(mesh).__name__} with {found.cells.shape[1]} nodes per cell."
             )
     else:
         raise ArgumentTypeError(
@@ -50,13 +50,14 @@ def read_mesh(mesh: Any, sizes: Mapping[int, str], flat: bool) -> Mesh:
         raise ArgumentValueError("mesh has no cells.")
     if found.cells.min() < 0 or found.cells.max() >= n:
         raise ArgumentValueError(
-            f"mesh has cells with points {found.cells.min()} to {found.cells.max()}, but {n} points: numbers go from 0 to {n - 1}."
+            f"mesh has cells with points {found.cells.min()} to {found.cells.max()}, but it has {n} points: valid numbers "
+            f"are 0 to {n - 1}."
         )
     idle = np.setdiff1d(np.arange(n), found.cells)
     if idle.size:
         raise ArgumentValueError(
-            f"mesh has points that no cell uses, {listed(map(str, idle[:6].tolist()))}{', ...' if idle.size > 6 else ''}: leave "
-            "them out."
+            f"mesh has points that no cell uses, {listed(map(str, idle[:6].tolist()))}{', ...' if idle.size > 6 else ''}: "
+            "remove them."
         )
     return found
 
@@ -75,10 +76,10 @@ def _points(points: Any, flat: bool) -> Array:
 
 
 def _cells(cells: Any, sizes: Mapping[int, str]) -> np.ndarray:
-    rows = array("cells", cells, ("e", "k"), "Numbers of points, from 0, a cell in each row.")
+    rows = array("cells", cells, ("e", "k"), "Numbers of points, from 0; each row is a cell.")
     whole = rows.astype(np.int64)
     if np.any(whole != rows):
-        raise ArgumentValueError("cells must have whole numbers of points.")
+        raise ArgumentValueError("cells must contain whole numbers, the numbers of points.")
     if rows.shape[1] not in sizes:
         raise ArgumentValueError(
             f"cells must have {listed_sizes(sizes)}, got {rows.shape[1]} columns."
@@ -115,7 +116,7 @@ def _of_scikit_fem(mesh: Any, flat: bool) -> Mesh:
         places = np.column_stack([places, np.zeros(len(places))])
     elif places.shape[1] != 3:
         raise ArgumentTypeError(
-            f"mesh must be a mesh in space, got a {type(mesh).__name__} of {places.shape[1]} coordinates."
+            f"mesh must be three-dimensional, got a {type(mesh).__name__} with {places.shape[1]} coordinates."
         )
     if element.refdom.nnodes in (4, 8) and element.refdom.dim() == 3:
         cells = cells[:, _usual_order(element)]

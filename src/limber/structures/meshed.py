@@ -65,7 +65,7 @@ class MeshStructure(Structure):
         shape: tuple[int | str, ...] = (self.K.shape[0],)
         if np.ndim(u) == 2:
             shape = (*shape, "m")
-        given = array("u", u, shape, f"{self.freedoms} freedoms a node.")
+        given = array("u", u, shape, f"{self.freedoms} degrees of freedom per node.")
         return (rows @ given).reshape(len(self), 6, *given.shape[1:])
 
     def __repr__(self):
@@ -79,13 +79,13 @@ def node_names(position: Array, names: Mapping[str, Any] | None) -> list[str]:
         return found
     if not isinstance(names, Mapping):
         raise ArgumentTypeError(
-            f"names must be a dict of names and points, as in {{'tip': (1.0, 0.0, 0.0)}}, got {shown(names)}."
+            f"names must be a dict of names to points, as in {{'tip': (1.0, 0.0, 0.0)}}, got {shown(names)}."
         )
     taken: dict[int, str] = {}
     for name, point in names.items():
         if not isinstance(name, str) or not name or name.isdecimal():
             raise ArgumentTypeError(
-                f"names: a name must be a non-empty string that is no number, got {shown(name)}."
+                f"names: a name must be a non-empty string that is not a number, got {shown(name)}."
             )
         i = nearest(position, array(f"names[{name!r}]", point, (3,), "A point."))
         if i in taken:

@@ -20,7 +20,7 @@ from limber.structures.support import Support
 if TYPE_CHECKING:
     from limber.structures.structure import Structure
 
-#: A shape of which less than this part, in M, is new depends on those before it.
+#: A shape of which less than this fraction, in M, is new depends on those before it.
 DEPENDENT = 1e-7
 
 LOADS = (
@@ -53,8 +53,8 @@ class ModeSet:
             new = _length(M, shape)
             if new < DEPENDENT:
                 raise ModelError(
-                    f"{label} depends on the shapes before it{self._nearest(moved[:, i])}: only {new:.1e} of it is new. Leave it "
-                    "out, or ask for fewer modes."
+                    f"{label} depends on the shapes before it{self._nearest(moved[:, i])}: only {new:.1e} of it is new. "
+                    "Leave it out, or request fewer modes."
                 )
             self.basis = np.column_stack([self.basis, shape / new])
             self.labels.append(label)

@@ -69,7 +69,7 @@ def node_outline(structure: Structure) -> OutlineRows | None:
 
 
 def node_rows(n: int, freedoms: int) -> sp.csr_array:
-    """(6 n, freedoms n): the displacements of n nodes and, if they are freedoms, their rotations."""
+    """(6 n, freedoms n): the displacements of n nodes and, if they are degrees of freedom, their rotations."""
     columns = np.arange(freedoms * n)
     rows = 6 * (columns // freedoms) + columns % freedoms
     return sp.csr_array((np.ones(columns.size), (rows, columns)), shape=(6 * n, freedoms * n))

@@ -72,7 +72,7 @@ def checked_groups(groups: Any, n: int) -> dict[str, tuple[int, ...]]:
         return {}
     if not isinstance(groups, Mapping):
         raise ArgumentTypeError(
-            f"groups must be a dict of names and node numbers, as in {{'root': [0, 1, 2]}}, got {shown(groups)}."
+            f"groups must be a dict of names to node numbers, as in {{'root': [0, 1, 2]}}, got {shown(groups)}."
         )
     found = {}
     for name, nodes in groups.items():
@@ -97,8 +97,8 @@ def warn_of_shadowed(groups: Mapping[str, tuple[int, ...]], names: Sequence[str]
     ]
     if shadowed:
         warn(
-            f"the group {listed(shadowed)} has the name of a node: where a node or a group is asked for, that name is the node. "
-            "group(name) gives the numbers of the nodes of the group.",
+            f"the group {listed(shadowed)} has the name of a node: where a node or a group is expected, that name means "
+            "the node. group(name) gives the numbers of the nodes of the group.",
             ModelWarning,
         )
 

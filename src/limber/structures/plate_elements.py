@@ -23,7 +23,7 @@ from limber.structures.triangles import Triangles, quadrature
 BLOCK = 2000
 #: Shear coefficient of a homogeneous plate.
 SHEAR = 5.0 / 6.0
-#: Freedoms u, v and the rotation about the normal of all corners, among the 18.
+#: Degrees of freedom u, v and the rotation about the normal of all corners, among the 18.
 _MEMBRANE = np.array([6 * i + k for i in range(3) for k in (0, 1, 5)])
 
 
@@ -177,12 +177,12 @@ class PlateElements:
         return triangles, PlateFields(triangles, softness)
 
     def _to_structure(self, chosen: slice, rows: Array) -> Array:
-        """(e, k, 18): rows that act on freedoms in the axes of the elements, for freedoms in those of the structure."""
+        """(e, k, 18): rows that act on displacements in the axes of the elements, for displacements in those of the structure."""
         split = rows.reshape(len(rows), -1, 6, 3)
         return np.einsum("ekaj,eij->ekai", split, self.axes[chosen]).reshape(rows.shape)
 
     def _local(self, chosen: slice, u: Array) -> Array:
-        """(e, 18, k): freedoms of the elements in their own axes, of those of the structure (6 N,) or (6 N, k)."""
+        """(e, 18, k): displacements of the elements in their own axes, from those of the structure (6 N,) or (6 N, k)."""
         at = u.reshape(len(self.position), 2, 3, -1)[self.cells[chosen]]
         split = at.reshape(len(at), 6, 3, -1)
         turned = np.swapaxes(self.axes[chosen], 1, 2)[:, None] @ split
@@ -215,7 +215,7 @@ def _stressed(slopes: Array, stress: Array, dx: Array) -> Array:
 def _unit_stressed(slopes: Array, moved: Array, dx: Array) -> Array:
     """(e, 3, m, m): the integrals of u_k,i u_k,j of shapes, for unit stresses x, y, xy.
 
-    slopes : (e, q, k, 2, 18); moved : (e, 18, m) the freedoms of the shapes.
+    slopes : (e, q, k, 2, 18); moved : (e, 18, m) the displacements of the shapes.
     """
     size = len(moved)
     slope = slopes @ moved[:, None, None]  # (e, q, k, 2, m)

@@ -1,6 +1,6 @@
-r"""Displacements, rotations and strains inside of plate triangles, in terms of their 18 freedoms.
+r"""Displacements, rotations and strains inside plate triangles, in terms of their 18 degrees of freedom.
 
-Freedoms of each corner are u, v, w and the rotations about x, y and the normal z; fields are arrays (e, q, ..., 18) at q
+The degrees of freedom of each corner are u, v, w and the rotations about x, y and the normal z; fields are arrays (e, q, ..., 18) at q
 points.  The normal turns by beta_x = theta_y and beta_y = -theta_x.  Bending is that of the discrete Kirchhoff-Mindlin
 triangle (I. Katili, International Journal for Numerical Methods in Engineering 36, 1993): beta varies quadratically,
 

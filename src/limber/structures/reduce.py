@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from limber.structures.structure import Node, Structure
 
 METHODS = ("normal", "static-correction", "craig-bampton")
-#: A body keeps all nodes of a structure, unless told which, if they have rotations and are not more than this.
+#: A body keeps all nodes of a structure, unless specified otherwise, if they have rotations and are not more than this.
 MANY = 200
 
 
@@ -73,7 +73,8 @@ class Reduction:
         twice = [j for j in self.pinned if j in self.clamped]
         if twice:
             raise ArgumentValueError(
-                f"pinned has the node {structure.names[twice[0]]!r}, which is clamped as well. Leave it out of one of them."
+                f"pinned has the node {structure.names[twice[0]]!r}, which is clamped as well. Remove it from one of the "
+                "two."
             )
         self.load_nodes, self.M = loaded_mass(self.rows, loads)
         self.progress = Progress(progress)
@@ -121,9 +122,10 @@ class Reduction:
         support = Support(s, self.held(), self.M, self.progress.of("factoring K"))
         if self.clamped and support.rigid.shape[1]:
             raise ModelError(
-                f"clamped={listed(s.names[j] for j in self.clamped)} does not hold the structure: {support.rigid.shape[1]} rigid-body "
-                "motions are left, since these nodes have no rotation freedoms. Clamp three or more nodes that are not "
-                "on a line, such as all of a face, or reduce it free with interface=... and attach it with inboard=...."
+                f"clamped={listed(s.names[j] for j in self.clamped)} does not hold the structure: "
+                f"{support.rigid.shape[1]} rigid-body motions remain, because these nodes have no rotational degrees of "
+                "freedom. Clamp three or more nodes that are not on a line, such as all nodes of a face, or reduce it "
+                "free with interface=... and attach it with inboard=...."
             )
         return support
 
@@ -147,7 +149,7 @@ class Reduction:
             flexibility = support.constrained(rows)
         elif choice.part is not None and support.rigid.shape[1]:
             raise ArgumentValueError(
-                'modes={"effective_mass": ...} needs a structure that is held: modes of a free one do not react to '
+                'modes={"effective_mass": ...} needs a structure that is held: the modes of a free one do not react to '
                 "accelerations of its frame. Give clamped=..., a number of modes or a band."
             )
         modes = self.lowest_modes(flexibility)
@@ -174,9 +176,9 @@ class Reduction:
             and np.linalg.matrix_rank(rows[:, free].toarray()) == free.size
         ):
             raise ModelError(
-                "with its interface nodes held the structure has no modes: all of its freedoms are those of supports and "
-                "interface nodes. Ask for modes=0, which leaves the shapes of the interface nodes (static condensation), "
-                "or divide the structure more finely."
+                "with its interface nodes held, the structure has no modes: all of its degrees of freedom belong to "
+                "supports and interface nodes. Use modes=0, which keeps the shapes of the interface nodes (static "
+                "condensation), or divide the structure more finely."
             )
 
     def lowest_modes(self, flexibility: Callable[[Array], Array]) -> LowestModes:
@@ -254,7 +256,7 @@ def reduce(
     work = Reduction(structure, clamped, pinned, interface, method, loads, patches, progress)
     choice = mode_choice(modes)
     own = _user_shapes(structure, work, shapes)
-    gauges, rows = gauge_shapes(strain, structure.K.shape[0], "freedoms of the structure")
+    gauges, rows = gauge_shapes(strain, structure.K.shape[0], "degrees of freedom of the structure")
     if flag("geometric_stiffening", geometric_stiffening):
         check_stiffening(structure)
     kept = work.body_nodes(nodes)
@@ -340,7 +342,7 @@ def _user_shapes(structure: Structure, work: Reduction, shapes: ArrayLike | None
     n, f = len(structure), structure.freedoms
     if shapes is None:
         return np.zeros((n * f, 0))
-    hint = f"The {f} freedoms of {n} nodes, one shape a column."
+    hint = f"The {f} degrees of freedom of {n} nodes; each column is a shape."
     given = array("shapes", shapes, (n, f, "k"), hint)
     largest = np.abs(given).max(initial=0.0)
     for kind, nodes, end in (("clamped", work.clamped, f), ("pinned", work.pinned, 3)):

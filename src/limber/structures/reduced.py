@@ -61,7 +61,7 @@ class ReducedStructure(ReducedModel):
             full, compliance = self._compliance(work, support, body, nodes)
             movable = self._movable(work, support)
         return Comparison(
-            full=f"the structure of {len(work.structure)} nodes, {work.structure.active.sum()} freedoms",
+            full=f"the structure of {len(work.structure)} nodes, {work.structure.active.sum()} degrees of freedom",
             held=_held(work),
             omega=omega,
             own=own,

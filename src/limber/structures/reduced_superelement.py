@@ -37,8 +37,8 @@ class ReducedSuperelement(ReducedModel):
         """Compare the body with the superelement, in `count` of its modes, by default as many as the body has."""
         if loads:
             raise ArgumentValueError(
-                "loads are for bodies of structures: this body was reduced from a superelement. Leave them out, and attach the "
-                "load in an assembly."
+                "loads are for bodies reduced from structures, but this body was reduced from a superelement. Leave them "
+                "out, and attach the load in an assembly."
             )
         part, nodes = self.part, self._loaded_nodes(body, interface)
         motions = part.motions(self.origin)
@@ -49,14 +49,14 @@ class ReducedSuperelement(ReducedModel):
         shapes = self.shapes @ vector
         names, held = part.names, [part.names[j] for j in self.held]
         return Comparison(
-            full=f"the superelement of {len(part)} boundary nodes, {len(part.M)} freedoms",
+            full=f"the superelement of {len(part)} boundary nodes, {len(part.M)} degrees of freedom",
             held=f"clamped at {listed(held)}" if held else "free",
             omega=omega,
             own=np.sqrt(np.maximum(value, 0.0)),
             mac=assurance(shapes.T @ part.M @ exact, omega),
             static=static_loads([names[j] for j in nodes], *self._compliance(body, nodes, Z)),
             movable=self._movable(motions, Z),
-            remedy="more modes, up to all of the superelement, make it smaller",
+            remedy="more modes, up to all of the superelement, reduce this error",
         )
 
     def buckling_force(self, node: str, direction: Array) -> float | None:

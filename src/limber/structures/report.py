@@ -218,7 +218,7 @@ def report(
         raise ArgumentTypeError(f"body must be a FlexibleBody, got {shown(body)}.")
     if body.free_symbols:
         raise ArgumentValueError(
-            "the body has symbols among its numbers: a report needs numbers. Substitute them first."
+            "the body contains symbols, but a report needs numbers. Substitute them first."
         )
     if not body.modes:
         raise ArgumentValueError("the body has no modes: there is nothing to report on.")
@@ -255,10 +255,10 @@ def _comparison(
             what = (
                 "a beam is compared with beam theory, with its own modes, loads and tip"
                 if body.recipe is not None
-                else "this body keeps no structure, as bodies from files, from nodes and from participation factors do"
+                else "this body has no structure, like all bodies from files, from nodes and from participation factors"
             )
             raise ArgumentValueError(
-                f"{argument} is for bodies that `reduce` of a structure gave: {what}. Leave {argument} out."
+                f"{argument} is for bodies from `reduce` of a structure: {what}. Leave {argument} out."
             )
     return None if body.recipe is None else beam_comparison(body.recipe)
 
@@ -332,13 +332,14 @@ def _notes(r: BodyReport) -> list[str]:
     c = r.comparison
     if c is None:
         notes.append(
-            "This body keeps no structure to be compared with: it was made from nodes or from participation factors, or read "
-            "from a file. Its frequencies against those of a full model, modal assurance and static errors are not known. If "
-            "it was reduced from a structure, report on the body that Structure.reduce gave."
+            "This body has no structure to be compared with: it was made from nodes or from participation factors, or "
+            "read from a file. How its frequencies differ from those of a full model, its modal assurance and its static "
+            "errors are not known. If it was reduced from a structure, use report() of the body that Structure.reduce "
+            "returned."
         )
     if not r.effective_mass.max() > 1e-12 * r.mass:
         notes.append(
-            "The modes do not react to accelerations of the body frame, as those of a free body do not: they have no "
+            "Like those of any free body, the modes do not react to accelerations of the body frame: they have no "
             "effective mass."
         )
     if c is None:
@@ -348,19 +349,20 @@ def _notes(r: BodyReport) -> list[str]:
         first = absent[0]
         more = f" and {len(absent) - 1} above it" if len(absent) > 1 else ""
         notes.append(
-            f"Mode {first.full + 1} of the full model, {first.omega / (2.0 * np.pi):.4g} Hz,{more} of the {len(c.omega)} compared "
-            f"{'have' if more else 'has'} no mode of the body that is like {'them' if more else 'it'}."
+            f"Mode {first.full + 1} of the full model, {first.omega / (2.0 * np.pi):.4g} Hz,{more} of the {len(c.omega)} "
+            f"compared {'have' if more else 'has'} no mode of the body similar to {'them' if more else 'it'}."
         )
     if c.static:
         worst = max(c.static, key=lambda s: s.error)
         if worst.error > LACKING:
             notes.append(
-                f"A {worst.load} at {worst.node!r} deflects the body {100.0 * worst.error:.3g} % too little; {c.remedy}."
+                f"A {worst.load} at {worst.node!r} deflects the body by {100.0 * worst.error:.3g} % too little; {c.remedy}."
             )
     b = r.buckling
     if b is not None and b.full is not None and b.force > (1.0 + STIFF) * b.full:
         notes.append(
-            f"Under a force along {b.along} at {b.node!r} the full model buckles at {b.full:.4g} N, in a shape that the modes of "
-            f"the body do not have: the body buckles at {b.force:.4g} N, and warnings about its loads come too late."
+            f"Under a force along {b.along} at {b.node!r}, the full model buckles at {b.full:.4g} N, in a shape that the "
+            f"modes of the body cannot represent: the body buckles at {b.force:.4g} N, and warnings about its loads come "
+            "too late."
         )
     return notes

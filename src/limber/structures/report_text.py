@@ -27,7 +27,7 @@ def text(r: BodyReport) -> str:
     """All of a report."""
     blocks = ["\n".join(f"{name:<12}{value}" for name, value in summary(r).items())]
     blocks.append(
-        "Modes with the body frame held, and their parts of mass and inertia\n"
+        "Modes with the body frame held, and their fractions of mass and inertia\n"
         + _table(MODES, modes(r), LISTED, keep=1 if r.movable_parts is None else 2)
     )
     if r.comparison is not None:
@@ -67,8 +67,8 @@ def _buckling(b: BucklingForce) -> str:
 
 def _good_to(r: BodyReport) -> str:
     if not r.good_modes:
-        return "no mode of the full model within 1 %"
-    return f"{r.good_to:.5g} Hz: has the first {r.good_modes} of {len(r.matches)} modes compared, within 1 %, MAC > 0.9"
+        return "no mode within 1 % of the full model"
+    return f"{r.good_to:.5g} Hz: the first {r.good_modes} of {len(r.matches)} compared modes agree within 1 %, MAC > 0.9"
 
 
 def heading(r: BodyReport) -> str:

@@ -102,8 +102,8 @@ def solid(
     check_material(material)
     if material.poisson_ratio > INCOMPRESSIBLE:
         raise ArgumentValueError(
-            f"material has nu = {material.poisson_ratio:g}: solids must be compressible, nu below {INCOMPRESSIBLE}, or their elements "
-            "would not deform."
+            f"material has nu = {material.poisson_ratio:g}: solids must be compressible (nu below {INCOMPRESSIBLE}), or "
+            "their elements would not deform."
         )
     given = read_mesh(mesh, {k: name for k, (name, _, _) in KINDS.items()}, False)
     _, corners, has = KINDS[given.cells.shape[1]]

@@ -6,7 +6,7 @@ With shape functions N_a, slopes g_a = grad N_a in space and Lame's constants la
     K_ab   = int lam g_a g_b^T + mu g_b g_a^T + mu (g_a . g_b) I
     K_g,ab = int (g_a . sigma g_b) I          sigma, the stress of the displacements that load the structure
 
-Elements are integrated in blocks, which bounds the memory that is needed beside the matrices.
+Elements are integrated in blocks, which bounds the memory that is needed in addition to the matrices.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ class SolidElements:
             which = int((bad if bad.size else flat)[0]) + chosen.start
             raise ModelError(
                 f"cell {which} of the mesh has no volume or is turned inside out: its nodes are "
-                f"{self.cells[which].tolist()}. Their order is that of VTK; look for points that are at the same place."
+                f"{self.cells[which].tolist()}. Their order is that of VTK; look for points at the same position."
             )
         slopes = local[None] @ np.linalg.inv(J)
         return slopes, np.abs(volume) * weights

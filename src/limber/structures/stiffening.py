@@ -44,8 +44,9 @@ def check_stiffening(structure: Structure) -> None:
     """Reject stiffening of a structure whose geometric stiffness is not known."""
     if structure.geometric is None:
         raise ArgumentValueError(
-            "geometric_stiffening=True needs the geometric stiffness of the structure, which M and K do not contain. Make "
-            "the structure with geometric=..., a function of the displacements (frames have it), use lb.beam, or divide "
+            "geometric_stiffening=True needs the geometric stiffness of the structure, which M and K do not contain. "
+            "Make the structure with geometric=..., a function of the displacements (frames have one), use lb.beam, or "
+            "divide "
             "the structure into several bodies."
         )
 

@@ -65,15 +65,15 @@ class Structure(Located):
         n = len(self.position)
         if n < 2:
             raise ArgumentValueError(
-                f"position has {n} node{'' if n else 's'}: a structure needs two or more."
+                f"position has {n} node{'' if n else 's'}: a structure needs at least two."
             )
         self.names = node_names(names, n)
         self.M = matrices.symmetric_matrix("M", M, n)
         self.K = matrices.symmetric_matrix("K", K, n)
         if self.M.shape != self.K.shape:
             raise ArgumentValueError(
-                f"M and K must have the same size, got {self.M.shape} and {self.K.shape} for {n} nodes. Fill the rotations "
-                "in with rows and columns of zeros where one matrix has none."
+                f"M and K must have the same size, got {self.M.shape} and {self.K.shape} for {n} nodes. If one matrix has "
+                "no rotations, add rows and columns of zeros for them."
             )
         #: degrees of freedom of each node, 6 or 3
         self.freedoms = self.K.shape[0] // n

@@ -65,8 +65,8 @@ class Superelement(Frozen):
         self._rigid = self.motions(np.zeros(3))
         if np.linalg.matrix_rank(self._rigid) < 6:
             raise ArgumentValueError(
-                "freedoms do not tell all six rigid-body motions apart: the boundary needs a node with six freedoms, or "
-                "three with translations that do not lie on one line."
+                "freedoms cannot distinguish all six rigid-body motions: the boundary needs a node with six degrees of "
+                "freedom, or three nodes with translations that are not on a line."
             )
         self._check()
         self._freeze()
@@ -110,7 +110,8 @@ class Superelement(Frozen):
         mass = np.diag(M)[3:]
         if mass.min() <= 0.0 or np.ptp(mass) > 1e-3 * mass.max():
             raise ArgumentValueError(
-                f"M has the masses {mass[0]:.6g}, {mass[1]:.6g}, {mass[2]:.6g} in x, y and z: one body has one mass. Mass that is "
+                f"M has the masses {mass[0]:.6g}, {mass[1]:.6g} and {mass[2]:.6g} in x, y and z, but a body has only one "
+                "mass. Mass that is "
                 "held to the ground in some direction is missing from M."
             )
 
@@ -167,7 +168,7 @@ class Superelement(Frozen):
             modes = whole("modes", modes, 1)
             if modes > omega.size:
                 raise ArgumentValueError(
-                    f"modes={modes} is more than the {omega.size} modes that the superelement has."
+                    f"modes={modes} is more than the {omega.size} modes of the superelement."
                 )
             omega, X = omega[:modes], X[:, :modes]
         MX = self.M @ X
@@ -207,7 +208,8 @@ class Superelement(Frozen):
         held = [self.names.index(name) for name in listed]
         if any((self.freedoms[j] < 0).any() for j in held[:1]):
             raise ArgumentValueError(
-                f"clamped={listed[0]!r}: the first clamped node must have all six freedoms, since the body frame is there."
+                f"clamped={listed[0]!r}: the first clamped node must have all six degrees of freedom, because the body "
+                "frame is there."
             )
         return held
 
@@ -218,7 +220,7 @@ class Superelement(Frozen):
         stiff = la.eigvalsh(K)
         if stiff[0] <= _ZERO * stiff[-1]:
             raise ArgumentValueError(
-                "K allows a motion without force that is no rigid-body motion: a part of the component is loose, or a "
+                "K allows a motion without force that is not a rigid-body motion: a part of the component is loose, or a "
                 "generalized coordinate has no stiffness."
             )
         mu, Y = la.eigh(M, K)  # 1 / omega^2: coordinates without mass have none

@@ -29,7 +29,7 @@ from limber.structures.rigid import rigid_motions
 if TYPE_CHECKING:
     from limber.structures.structure import Structure
 
-#: Rigid-body motions of which the held freedoms take less than this part are left.
+#: Rigid-body motions of which the held degrees of freedom remove less than this fraction remain.
 LEFT = 1e-9
 
 
@@ -52,7 +52,8 @@ class Support:
         self._position = structure.position[used]
         if not self.free.size:
             raise ArgumentValueError(
-                "every freedom of the structure is held: nothing is left to deform. Clamp or pin fewer nodes, or use a "
+                "every degree of freedom of the structure is held: nothing is left to deform. Clamp or pin fewer nodes, "
+                "or use a "
                 "RigidBody."
             )
         try:

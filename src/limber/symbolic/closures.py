@@ -22,7 +22,7 @@ ROUNDING = 1e-12
 
 
 def refuse_changing(assembly: Assembly) -> None:
-    """Refuse closures whose rows have no closed form."""
+    """Reject closures whose rows have no closed form."""
     for closure in assembly.closures.values():
         if isinstance(closure, Closure) and cut_joint_rows(closure.joint).kind == L.COMPOUND:
             raise ModelError(
@@ -88,10 +88,10 @@ def _rate(model: Model, x: Polynomial) -> Polynomial:
 
 
 def _refuse_gap(name: str, residual: Polynomial) -> None:
-    """Refuse a row that moves nothing and is not met."""
+    """Reject a row that moves nothing and is not satisfied."""
     size = residual.expand()
     if residual and not (residual.is_number() and abs(float(size)) < ROUNDING):
         raise ModelError(
-            f"the closure {name!r} cannot be met in any position: one of its rows is off by {size}, and no coordinate moves "
-            "it. Check lengths, offsets and rotations."
+            f"the closure {name!r} cannot be satisfied in any position: one of its rows is off by {size}, and no "
+            "coordinate changes it. Check lengths, offsets and rotations."
         )

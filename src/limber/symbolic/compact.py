@@ -15,14 +15,14 @@ import sympy as sp
 from limber.symbolic.angles import merged, with_angle_sums
 from limber.symbolic.polynomial import BITS, FIELD, Polynomial, Ring, factors
 
-#: Rational coefficients with longer numerators or denominators print as floats unless told otherwise.
+#: Rational coefficients with longer numerators or denominators print as floats unless specified otherwise.
 LONGEST = 10**6
 
 
 def compact(x: Polynomial, floats: bool | None = None) -> sp.Expr:
     """A short expression equal to x.
 
-    floats: True prints coefficients as floats, False as rationals; None prints rationals but for long ones.
+    floats: True prints coefficients as floats, False as rationals; None prints rationals except for long ones.
     """
     shorter = with_angle_sums(x)
     forms = [x] if shorter is x else [x, shorter]

@@ -18,7 +18,7 @@ from limber.symbolic.poincare import Poincare
 
 
 class Derivation:
-    """Where the parts of the equations come from: polynomials, made short when asked for."""
+    """Where the parts of the equations come from: polynomials, shortened on request."""
 
     def __init__(self, assembly: Assembly, naming: Naming, poincare: Poincare, floats: bool | None):
         self.poincare, self.floats = poincare, floats

@@ -66,7 +66,7 @@ def equations(
         raise ModelError(f"assembly {assembly.name!r} is empty: attach at least one body.")
     if not any(i.joint.dofs + i.body.modes for i in assembly.attachments.values()):
         raise ModelError(
-            f"assembly {assembly.name!r} has no freedoms: every joint is fixed and every body rigid."
+            f"assembly {assembly.name!r} has no degrees of freedom: every joint is fixed and every body is rigid."
         )
     if order is not None:
         hint = "The lowest consistent equations are linear in the modal coordinates."

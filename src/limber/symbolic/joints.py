@@ -192,7 +192,7 @@ def compound_joint(
 
 
 def _refuse_coordinates(joint: SymbolicJoint) -> None:
-    """Refuse a coordinate among the symbols of the physics."""
+    """Reject a coordinate among the symbols of the physics."""
     for option, value in vars(joint.physics).items():
         both = sorted(str(x) for x in set(joint.q) & free_symbols(value))
         if both:
@@ -230,7 +230,7 @@ def _map(H: Any) -> sp.Matrix:
 
 
 def _refuse_dependent(H: sp.Matrix, what: str) -> None:
-    """Refuse a simple joint two of whose speeds move the same way."""
+    """Reject a simple joint two of whose speeds move the same way."""
     rank = H.rank()
     if rank < H.shape[1]:
         raise ArgumentValueError(

@@ -142,7 +142,7 @@ KERNELS = plain.load(
         "so3.series": _series_by_generators,
         "so3.bend": _bend_exactly,
         "joints.group_pose": _pose_by_generators,
-        # positions are met where the sine of an error is zero; half a turn is for numbers to tell
+        # positions are met where the sine of an error is zero; half turns, where it is zero too, must be excluded numerically
         "cut_joint.chord": lambda _: lambda cosine: 1.0,
         "violations.half_turn": lambda _: lambda cosine: 0.0,
     },

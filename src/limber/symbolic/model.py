@@ -80,7 +80,7 @@ class Model:
         self._joints()
 
     def _refuse_taken(self, naming: Naming) -> None:
-        """Refuse a name of a coordinate or speed that a named number has."""
+        """Reject a name of a coordinate or speed that a named number has."""
         own = {str(s) for s in (*naming.q, *naming.p)}
         taken = {str(s) for s in self.values} & own
         if taken:
@@ -91,7 +91,7 @@ class Model:
             )
 
     def _refuse_skewed(self, item: Attachment) -> None:
-        """Refuse a symbolic placement that is no rotation; numeric ones were checked when attached."""
+        """Reject a symbolic placement that is not a rotation; numeric ones were checked when attached."""
         if item.rotation.dtype != object:
             return
         entries = [polynomial(self.ring, x) for x in item.rotation.flat]

@@ -47,7 +47,7 @@ class Naming:
     def _chosen(self, argument: str, given: Any, default: list[str]) -> tuple[sp.Symbol, ...]:
         """All names of q or p: those given for all or for some bodies, else the default ones."""
         names = list(default)
-        hint = f"{argument} has one name per freedom, body by body, modes first."
+        hint = f"{argument} has one name per degree of freedom, body by body, modes first."
         if isinstance(given, Mapping):
             for body, part in given.items():
                 if body not in self.spans:
@@ -62,7 +62,7 @@ class Naming:
         return symbols(argument, names, len(names), hint)
 
     def _refuse_clashes(self) -> None:
-        """Refuse a symbol that would have two meanings."""
+        """Reject a symbol that would have two meanings."""
         parameters = self.parameters
         for first, second, what in (
             (set(self.q), set(self.p), "a coordinate and a speed"),
@@ -73,7 +73,7 @@ class Naming:
             if both:
                 name = min(map(str, both))
                 raise ArgumentValueError(
-                    f"{name!r} is the name of {what}: give q=, p= or the joint other names."
+                    f"{name!r} is the name of {what}: give q=, p= or the joint different names."
                 )
 
 
@@ -94,7 +94,7 @@ def symbol_named(argument: str, key: Any, known: Collection[sp.Symbol]) -> sp.Sy
         return called[0]
     if not called:
         raise ArgumentValueError(
-            f"{argument}: {shown(str(key))} is no symbol of these equations, which have "
+            f"{argument}: {shown(str(key))} is not a symbol of these equations, which have "
             f"{printable(', '.join(sorted(map(str, known))))}."
         )
     if isinstance(key, str):
@@ -103,7 +103,7 @@ def symbol_named(argument: str, key: Any, known: Collection[sp.Symbol]) -> sp.Sy
             "symbol itself."
         )
     raise ArgumentValueError(
-        f"{argument}: {sp.srepr(key)} is no symbol of these equations; theirs is {sp.srepr(called[0])}, with other "
+        f"{argument}: {sp.srepr(key)} is not a symbol of these equations, which have {sp.srepr(called[0])} with other "
         f"assumptions. Give that symbol, or its name, {str(key)!r}."
     )
 

@@ -60,7 +60,7 @@ class Poincare:
 
     @cached_property
     def _modal(self) -> list[bool]:
-        """Which freedoms are modal."""
+        """Which degrees of freedom are modal."""
         modal = [False] * self.model.size
         for k in self.model.numbers.values():
             for i in range(self.model.topo[k + L.Q_MODES], self.model.topo[k + L.Q_JOINT]):

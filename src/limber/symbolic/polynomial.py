@@ -126,7 +126,7 @@ class Ring:
         return self.generators["sin", angle], self.generators["cos", angle]
 
     def reduced(self, terms: dict[int, int]) -> dict[int, int]:
-        """`terms` of a product with every known square put in; exponents that are too large are refused."""
+        """`terms` of a product with every known square put in; exponents that are too large are rejected."""
         mask = self._special
         todo = [(m, c) for m, c in terms.items() if m & mask]
         for m, _ in todo:
@@ -145,7 +145,7 @@ class Ring:
         return terms
 
     def refuse_overflow(self, monomial: int) -> None:
-        """Refuse a monomial, the product of two, that has an exponent above LARGEST_EXPONENT."""
+        """Reject a monomial, the product of two, that has an exponent above LARGEST_EXPONENT."""
         over = monomial & self._top_bits
         if not over:
             return
@@ -154,8 +154,8 @@ class Ring:
         if field == 0:
             what = f"a product of {monomial & FIELD} modal coordinates"
         raise ArgumentValueError(
-            f"the equations would have {what}; exponents up to {LARGEST_EXPONENT} are derived. Give a symbol of its own "
-            "to a high power, and put it in with subs(...) afterwards."
+            f"the equations would have {what}, but exponents are limited to {LARGEST_EXPONENT}. Represent a high power by "
+            "a separate symbol, and substitute it with subs(...) afterwards."
         )
 
 

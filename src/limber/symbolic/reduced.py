@@ -50,8 +50,8 @@ class Reduced:
         adjugate, self._det = adjugate_and_determinant(rows[:, dependent])
         if not self._det:
             raise ArgumentValueError(
-                f"independent={[str(x) for x in self.u]}: the closures do not determine {[str(x) for x in self.dependent]} "
-                "from them. Choose other independent speeds."
+                f"independent={[str(x) for x in self.u]}: they do not determine {[str(x) for x in self.dependent]} "
+                "through the closures. Choose other independent speeds."
             )
         P = np.full((n, len(independent)), model.ring.zero, dtype=object)
         P[dependent] = -(adjugate @ rows[:, independent])
@@ -174,7 +174,8 @@ def chosen_speeds(equations: Equations, independent: Any) -> list[int]:
     if len(found) != wanted or len(set(found)) != wanted:
         raise ArgumentValueError(
             f"independent={shown(independent)} must name {wanted} different speeds: {len(speeds)} speeds and "
-            f"{equations.A.rows} closure rows. If closure rows depend on each other, the count is not that of the freedoms."
+            f"{equations.A.rows} closure rows. If closure rows depend on each other, this number is not that of the "
+            "degrees of freedom."
         )
     return found
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from limber.checks import Array
 from limber.kernels.path_layout import COEFFICIENTS, FREQUENCY, ORIGIN, PIECE, SWING
 
-#: Breaks closer than this part of the duration are one.
+#: Breaks closer than this fraction of the duration are one.
 CLOSE = 1e-12
 
 

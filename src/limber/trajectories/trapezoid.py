@@ -44,7 +44,7 @@ class Trapezoid(Trajectory):
         self.duration = T = float(alone.max())
         if not np.isfinite(T):
             raise ArgumentValueError(
-                "the motion takes too long to count: are the limits in SI units?"
+                "the duration of the motion overflows: are the limits in SI units?"
             )
         stretch = T / np.where(alone > 0.0, alone, 1.0)
         # each joint: ramp up until `ramp`, cruise at `speed`, ramp down from T - ramp

@@ -80,7 +80,7 @@ def _figure(draw: Callable[[Any], None], width: float, height: float, prefix: st
 
 
 def _modes(report: BodyReport) -> str:
-    caption = "Modes with the body frame held, and their parts of mass and inertia"
+    caption = "Modes with the body frame held, and their fractions of mass and inertia"
     found = [tuple(row) for row in report_text.modes(report)]
     return wide_table(caption, report_text.MODES, found)
 

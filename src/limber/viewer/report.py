@@ -135,7 +135,7 @@ def _named(s: System, followed: tuple[str, int]) -> str:
 def _summary(result: Result) -> str:
     s, cost = result.system, result.statistics
     flexible = sum(1 for b in s.bodies.values() if b.modes)
-    text = f"{s.name}: {len(s.bodies)} bodies, {flexible} flexible, {s.nv} freedoms; "
+    text = f"{s.name}: {len(s.bodies)} bodies, {flexible} flexible, {s.nv} degrees of freedom; "
     text += f"{result.t[0]:g} to {result.t[-1]:g} s"
     return text + (
         f" in {cost.steps} steps, {cost.seconds:.3g} s of wall time" if cost.steps else ""

@@ -166,14 +166,12 @@ def energies(result: Result) -> Rows:
 def balance(result: Result) -> str:
     """The accuracy of the energies, in words."""
     if result.supplied is None:
-        return (
-            "This result has no record of the energy that came in, so its balance is not checked."
-        )
+        return "This result has no record of the energy supplied, so its energy balance is not checked."
     if result.system.fidelity == "ruthless":
-        return "A ruthless model keeps no balance of energy: the residual says nothing of the integration."
+        return "A ruthless model does not conserve energy: the residual says nothing about the integration."
     return (
-        "The residual is the change of energy less all that came in, integrated along the steps: the error of the "
-        f"integration, at most {result.power_audit().accuracy:.1e} of the largest energy exchanged."
+        "The residual is the change of energy minus the energy supplied, integrated along the steps. It is the error of "
+        f"the integration, at most {result.power_audit().accuracy:.1e} of the largest energy exchanged."
     )
 
 

@@ -145,7 +145,9 @@ def test_without_a_solution_the_last_plan_goes_on():
 def test_bad_controllers_are_refused():
     with pytest.raises(lb.LimberError, match="NMPC needs an Effort with a weight above 0"):
         control.NMPC(bar(), 5, sample_time=0.1, costs=control.Tracking([0.0], q=1.0))
-    with pytest.raises(lb.LimberError, match="MinimumTime is for OptimalControl"):
+    with pytest.raises(
+        lb.LimberError, match="does not support MinimumTime, which is for OptimalControl"
+    ):
         control.NMPC(bar(), 5, sample_time=0.1, costs=control.MinimumTime())
     with pytest.raises(lb.LimberError, match="give it an observer"):
         control.Loop(bar(), regulator(bar(), np.zeros(1), 5), sensors=[control.Encoder(rate=100.0)])

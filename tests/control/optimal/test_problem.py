@@ -167,7 +167,7 @@ def test_robust_motion_vibrates_less_with_other_stiffness():
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"costs": control.MinimumTime()}, "MinimumTime needs a duration that is free"),
+        ({"costs": control.MinimumTime()}, "MinimumTime needs a free duration"),
         ({"costs": [3.0]}, "costs must be a list of lb.control.Effort"),
         ({"end": {"none": 1.0}}, "none"),
         ({"torque": [1.0, 2.0]}, "torque must be one number above 0, or 1 of them"),

@@ -61,7 +61,9 @@ class ReactionWheel(Actuator):
         self.torque = limit_of(f"torque {who}", torque)
         self.momentum = limit_of(f"momentum {who}", momentum)
         if math.isfinite(self.momentum) and not math.isfinite(self.torque):
-            raise ArgumentValueError(f"momentum {who} needs torque, which fades to zero there.")
+            raise ArgumentValueError(
+                f"momentum {who} needs a torque limit, which decreases to zero at that momentum."
+            )
         self.friction = number(f"friction {who}", friction, minimum=0.0)
         self.damping = number(f"damping {who}", damping, minimum=0.0)
         self.cross_inertia = (

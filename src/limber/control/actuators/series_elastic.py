@@ -37,7 +37,8 @@ class SeriesElastic(Servo):
         super().__init__(f"{body} motor", options.pop("name", None), **options)
         if not self.rotor_inertia:
             raise ArgumentValueError(
-                f"series elastic joint {body!r} needs rotor_inertia: the motor has nothing else to turn before the spring yields."
+                f"series elastic joint {body!r} needs rotor_inertia: without it, the motor side of the spring would have "
+                "no inertia."
             )
 
     def attach(

@@ -89,11 +89,11 @@ class Servo(Actuator):
         self.current_time = number(f"current_time {who}", current_time, minimum=0.0)
         self.efficiency = number(f"efficiency {who}", efficiency, above=0.0)
         if self.efficiency > 1.0:
-            raise ArgumentValueError(f"efficiency {who} is at most 1, got {efficiency:g}.")
+            raise ArgumentValueError(f"efficiency {who} must be at most 1, got {efficiency:g}.")
         motor = (torque_constant, resistance, voltage)
         if any(x is None for x in motor) and not all(x is None for x in motor):
             raise ArgumentTypeError(
-                f"torque_constant, resistance and voltage {who} go together: give all three, or none."
+                f"torque_constant, resistance and voltage {who} belong together: give all three, or none."
             )
         self.stall, self.drop = math.inf, 0.0
         if torque_constant is not None and resistance is not None and voltage is not None:
@@ -118,12 +118,13 @@ class Servo(Actuator):
         physics = joint.physics
         if joint.dofs != 1:
             raise ArgumentValueError(
-                f"servo {self.name!r} drives one speed, and {type(joint).__name__} has {joint.dofs}."
+                f"servo {self.name!r} drives one speed, but {type(joint).__name__} has {joint.dofs}."
             )
         if physics.armature.any() and self.rotor_inertia:
             raise ArgumentValueError(
-                f"the joint of {self.body!r} has the armature {physics.armature[0]:g} kg m^2 already; with that of the servo, "
-                f"{self.armature:g}, the rotor would be counted twice. Leave armature out of the joint, or rotor_inertia out of the "
+                f"the joint of {self.body!r} already has the armature {physics.armature[0]:g} kg m^2; with that of the "
+                f"servo, {self.armature:g}, the rotor would be counted twice. Leave armature out of the joint, or "
+                "rotor_inertia out of the "
                 "servo."
             )
         options: dict[str, float] = {}
@@ -140,7 +141,7 @@ class Servo(Actuator):
         place = joint_places(system, self.body, f"servo {self.name!r}")
         if len(place) != 1:
             raise ArgumentValueError(
-                f"servo {self.name!r} drives one speed, and the joint of body {self.body!r} has {len(place)}."
+                f"servo {self.name!r} drives one speed, but the joint of body {self.body!r} has {len(place)}."
             )
         joint = system.joints[self.body]
         mine = {"armature": self.armature, "friction": self.friction, "damping": self.damping}
@@ -161,7 +162,8 @@ class Servo(Actuator):
         if self.rotor_inertia and abs(found - self.armature) > ARMATURE_AGREES * self.armature:
             raise ArgumentValueError(
                 f"servo {self.name!r} has a rotor that the joint of {self.body!r} feels as {self.armature:g} kg m^2 (ratio^2 times "
-                f"rotor_inertia), and the joint has armature={found:g}. {advice}; or leave rotor_inertia out of the servo if "
+                f"rotor_inertia), but the joint has armature={found:g}. {advice}; or leave rotor_inertia out of the servo "
+                "if "
                 "the joint has it already."
             )
         for what, mine, its in (
@@ -170,7 +172,8 @@ class Servo(Actuator):
         ):
             if its < mine * (1.0 - ARMATURE_AGREES):
                 raise ArgumentValueError(
-                    f"servo {self.name!r} has {what}={mine:g}, and the joint of {self.body!r} has only {what}={its:g}. {advice}."
+                    f"servo {self.name!r} has {what}={mine:g}, but the joint of {self.body!r} has only {what}={its:g}. "
+                    f"{advice}."
                 )
 
 

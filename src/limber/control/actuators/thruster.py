@@ -96,8 +96,9 @@ class Thruster(Actuator):
         """Reject a controller whose sample time differs from `period`."""
         if abs(self.period - sample_time) > PERIOD_AGREES * sample_time:
             raise ArgumentValueError(
-                f"thruster {self.name!r} has period={self.period:g} s, and the controller a sample every {sample_time:g} s: its impulse would "
-                f"be {self.period / sample_time:.3g} times what is asked for. Give period={sample_time:g}."
+                f"thruster {self.name!r} has period={self.period:g} s, but the controller samples every {sample_time:g} "
+                f"s: its impulse would be {self.period / sample_time:.3g} times what is commanded. Give "
+                f"period={sample_time:g}."
             )
 
     def drive(self, system: System) -> Drive:
@@ -113,8 +114,8 @@ class Thruster(Actuator):
             )
         if not floats(system, self.body):
             raise ArgumentValueError(
-                f"thruster {self.name!r}: the Free joint of body {self.body!r} is on {item.to!r}, which moves, and would be pushed back. "
-                f"Attach {self.body!r} to the world, or give simulate(external=...) a function."
+                f"thruster {self.name!r}: the Free joint of body {self.body!r} is attached to {item.to!r}, which moves "
+                f"and would be pushed back. Attach {self.body!r} to the world, or give simulate(external=...) a function."
             )
         return ThrusterDrive(self, system.layout[self.body].v_joint)
 

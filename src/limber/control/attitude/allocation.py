@@ -147,7 +147,8 @@ def allocation(system: System, hub: str, actuators: Sequence[Any]) -> Any:
     gyros = [x for x in actuators if isinstance(x, MomentGyro)]
     if wheels and gyros:
         raise ArgumentValueError(
-            "AttitudeController: the loop has wheels and moment gyros; it steers one or the other. Leave one kind out of actuators."
+            "AttitudeController: the loop has both wheels and moment gyros, but the controller can steer only one kind. "
+            "Leave the other out of actuators."
         )
     if wheels:
         return Wheels(system, hub, wheels)

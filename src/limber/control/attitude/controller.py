@@ -144,8 +144,8 @@ class AttitudeController(Controller):
         if self.unloading is not None:
             if self._thrusters is None or not self._make.stores or not self._knows_momentum:
                 raise ArgumentValueError(
-                    "unloading needs wheels or moment gyros, thrusters that take their momentum out, and, in a loop with sensors, "
-                    "a Tachometer on the wheels or an Encoder on the gimbals that tells how much it is."
+                    "unloading needs wheels or moment gyros, thrusters that remove their momentum, and, in a loop with "
+                    "sensors, a Tachometer on the wheels or an Encoder on the gimbals that measures it."
                 )
             self._manager = MomentumManager(self.unloading)
         self._warn_of_weak_wheels()
@@ -173,9 +173,10 @@ class AttitudeController(Controller):
             times_more = most[when, which] / limits[which]
             if times_more > 1.0 + ROUNDING:
                 warn(
-                    f"{type(self).__name__}: at t = {times[when]:.4g} s the slew takes a {what} of {most[when, which]:.3g} {unit} from the wheel "
-                    f"{wheels.labels[which]!r}, which can give {limits[which]:.3g}. The craft will fall behind the slew, and a shaped slew "
-                    f"excites vibrations again. Let it take {times_more**growth:.2g} times as long, or take stronger wheels.",
+                    f"{type(self).__name__}: at t = {times[when]:.4g} s the slew requires a {what} of "
+                    f"{most[when, which]:.3g} {unit} from the wheel {wheels.labels[which]!r}, which can provide "
+                    f"{limits[which]:.3g}. The spacecraft will lag behind the slew, and a shaped slew will excite "
+                    f"vibrations again. Make the slew {times_more**growth:.2g} times as long, or use stronger wheels.",
                     ModelWarning,
                 )
 
@@ -183,11 +184,11 @@ class AttitudeController(Controller):
         for actuator in loop.actuators:
             if not isinstance(actuator, (ReactionWheel, MomentGyro, Thruster)):
                 raise ArgumentValueError(
-                    f"AttitudeController commands reaction wheels, moment gyros and thrusters; {actuator!r} is none of these."
+                    f"AttitudeController commands only reaction wheels, moment gyros and thrusters, got {actuator!r}."
                 )
             if isinstance(actuator, Thruster) and actuator.body != self.hub:
                 raise ArgumentValueError(
-                    f"AttitudeController: {actuator!r} sits on {actuator.body!r}, not on the hub {self.hub!r}."
+                    f"AttitudeController: {actuator!r} is mounted on {actuator.body!r}, not on the hub {self.hub!r}."
                 )
 
     def _prepare_sensors(self, loop: Any) -> None:
@@ -332,12 +333,12 @@ class AttitudeController(Controller):
         make = self._make
         if make is None:
             raise ArgumentTypeError(
-                f"{type(self).__name__} is in no loop yet: give it to lb.control.Loop or to lb.simulate."
+                f"{type(self).__name__} is not in a loop yet: pass it to lb.control.Loop or lb.simulate."
             )
         if isinstance(make, MomentGyros) or (isinstance(make, TorqueOnHub) and self._thrusters):
             raise ArgumentTypeError(
-                f"{type(self).__name__} has no linear model with moment gyros, which depend on their angles, nor with thrusters, "
-                "which fire in pulses."
+                f"{type(self).__name__} has no linear model with moment gyros, whose torques depend on their angles, or "
+                "with thrusters, which fire in pulses."
             )
         names = make.labels or tuple(f"{self.hub} {axis}" for axis in AXES)
         spread = -make.inverse if make.labels else np.eye(3)

@@ -148,8 +148,8 @@ class AttitudeEstimator:
         gyro_rate = self._rates[0]
         if gyro_rate * T < 1.0 - WHOLE:
             raise ArgumentValueError(
-                f"AttitudeEstimator: the gyro is not read at every sample of the controller ({gyro_rate:g} Hz and {1.0 / T:g} Hz), so "
-                "that the loop has no linear model."
+                f"AttitudeEstimator: the gyro is not read at every sample of the controller ({gyro_rate:g} Hz and "
+                f"{1.0 / T:g} Hz), so the loop has no linear model."
             )
         to_rotation, to_bias = self._steady_gains()
         rate_late, star_late = (math.ceil(x / T - WHOLE) for x in self._delays)
@@ -202,7 +202,8 @@ class AttitudeEstimator:
             P = discrete_riccati(Phi.T, H.T, Q / scale, R / scale)
         except np.linalg.LinAlgError:
             raise DynamicsError(
-                "AttitudeEstimator: the gains of the filter do not settle: give the gyro noise and a bias_walk about each axis."
+                "AttitudeEstimator: the gains of the filter do not converge: give the gyro noise and a bias_walk about "
+                "each axis."
             ) from None
         G = np.linalg.solve(H @ P @ H.T + R / scale, H @ P).T
         return G[:3], G[3:] if n == 6 else np.zeros((3, 3))
@@ -213,7 +214,7 @@ def _deviations(name: str, given: ArrayLike) -> Array:
     found = finite_numbers(name, given, "() or (3,)")
     if found.shape not in ((), (3,)) or (found < 0.0).any():
         raise ArgumentValueError(
-            f"{name} must be one number that is not negative, or three of them, got {shown(given)}."
+            f"{name} must be one non-negative number or three, got {shown(given)}."
         )
     return found
 
@@ -228,6 +229,6 @@ def _sensor(loop: Any, hub: str, kind: Any) -> Any:
         if isinstance(sensor, kind) and sensor.body == hub:
             return sensor
     raise ArgumentValueError(
-        f"AttitudeController: no {kind.__name__} sits on {hub!r}. With sensors, attitude and rate come from a Gyro and a StarTracker "
-        "on the hub; a loop without sensors knows them exactly."
+        f"AttitudeController: no {kind.__name__} is mounted on {hub!r}. In a loop with sensors, attitude and rate come "
+        "from a Gyro and a StarTracker on the hub; in a loop without sensors they are known exactly."
     )

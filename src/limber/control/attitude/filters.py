@@ -48,7 +48,7 @@ class SecondOrder:
         if half >= 0.5 * math.pi:
             raise ArgumentValueError(
                 f"a filter at {self.omega:g} rad/s cannot run every {sample_time:g} s: its frequency must be below "
-                f"{math.pi / sample_time:.4g} rad/s, half of the sample rate. Sample faster, or leave the filter out."
+                f"{math.pi / sample_time:.4g} rad/s, half the sample rate. Sample faster, or leave the filter out."
             )
         k = self.omega / math.tan(half)
         scale = k * k + self.a1 * k + self.a0
@@ -96,7 +96,7 @@ def notches(
     found = hub_modes(system, hub, q)
     if len(found) < count:
         raise ArgumentValueError(
-            f"count={count}: {system.name!r} has {len(found)} modes above zero frequency."
+            f"count={count}: {system.name!r} has {len(found)} modes with a frequency above zero."
         )
     return tuple(notch(omega, width, depth) for omega, _ in found[:count])
 

@@ -35,7 +35,8 @@ class Unloading:
         object.__setattr__(self, "target", array("target", self.target, (3,)))
         if self.below >= self.above:
             raise ArgumentValueError(
-                f"below={self.below:g} must be less than above={self.above:g}, or unloading would begin and end at once."
+                f"below={self.below:g} must be less than above={self.above:g}, or unloading would begin and end at the "
+                "same time."
             )
 
 

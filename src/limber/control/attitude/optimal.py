@@ -92,8 +92,9 @@ class OptimalAttitude(AttitudeController):
             P = discrete_riccati(plant.A.T, plant.C.T, W, R)
         except np.linalg.LinAlgError:
             raise DynamicsError(
-                f"OptimalAttitude: the gains of its filter do not settle: some motions of {system.name!r} do not decay, and neither show in "
-                f"the attitude of {self.hub!r} nor are moved by its torques. Give panels damping, or leave out their modes in other planes."
+                f"OptimalAttitude: the gains of its filter do not converge: some motions of {system.name!r} do not decay, "
+                f"do not show in the attitude of {self.hub!r} and are not moved by its torques. Give the panels damping, "
+                "or leave out their modes in other planes."
             ) from None
         self._L = P @ plant.C.T @ np.linalg.inv(plant.C @ P @ plant.C.T + R)
         self._plant = plant

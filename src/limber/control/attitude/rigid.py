@@ -40,12 +40,13 @@ def free_hub(system: System, hub: str, owner: str) -> slice:
     rigid = place.v_modes.stop == place.v_modes.start
     if not isinstance(system.joints[hub], Free) or not rigid or item.inboard is not None:
         raise ArgumentValueError(
-            f"{owner}: the hub {hub!r} must be a rigid body with a Free joint at its body frame, since torques are those on it and "
-            "attitude and rate are its own."
+            f"{owner}: the hub {hub!r} must be a rigid body with a Free joint at its body frame, because the torques act "
+            "on it and attitude and rate are its own."
         )
     if not floats(system, hub):
         raise ArgumentValueError(
-            f"{owner}: the Free joint of the hub {hub!r} is on {item.to!r}, which moves: its torques would push {item.to!r} back, and its "
+            f"{owner}: the Free joint of the hub {hub!r} is attached to {item.to!r}, which moves: its torques would push "
+            f"{item.to!r} back, and its "
             "attitude and rate would be relative to it. Attach the hub to the world."
         )
     return place.v_joint

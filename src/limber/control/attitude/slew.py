@@ -64,7 +64,7 @@ class EigenAxisSlew:
         last = getattr(profile, "end", None)
         if last is not None and abs(float(last) - 1.0) > 1e-9:
             raise ArgumentValueError(
-                f"profile must end at 1, the whole turn; it ends at {float(last):g}."
+                f"profile must end at 1, the full rotation; it ends at {float(last):g}."
             )
 
     @property

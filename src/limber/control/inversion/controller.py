@@ -51,7 +51,7 @@ class StableInversion(JointController):
     ):
         if not isinstance(inversion, Inversion):
             raise ArgumentTypeError(
-                f"inversion must be what lb.control.stable_inversion gives, got {shown(inversion)}."
+                f"inversion must be the result of lb.control.stable_inversion, got {shown(inversion)}."
             )
         internal = inversion.internal
         bodies = bodies_of(internal.system, internal.places)
@@ -68,12 +68,13 @@ class StableInversion(JointController):
         places, made = self._prepared, self.inversion
         if places.labels != made.internal.places.labels:
             raise ArgumentValueError(
-                f"inversion: it has torques of {', '.join(made.internal.places.labels)}, and the joints are {', '.join(places.labels)}."
+                f"inversion: it has torques of {', '.join(made.internal.places.labels)}, but the joints are "
+                f"{', '.join(places.labels)}."
             )
         self._kp, self._kd = one_each("kp", self.kp, places), one_each("kd", self.kd, places)
         if self._kd.any() and not self._measures_speeds:
             raise ArgumentValueError(
-                "StableInversion: no sensor reads the speeds of all joints, which kd needs: add a Tachometer, or take kd=0."
+                "StableInversion: no sensor reads the speeds of all joints, which kd needs: add a Tachometer, or use kd=0."
             )
         points, weights = np.polynomial.legendre.leggauss(3)
         held = loop.delay + 0.5 * self.sample_time * (1.0 + points)

@@ -107,19 +107,19 @@ class InternalDynamics:
         for output, row in zip(self.outputs.outputs, slopes):
             if not np.isfinite(row).all() or not row.any():
                 raise DynamicsError(
-                    f"stable inversion: no motion of {self.system.name!r} moves the output {output.name!r} in the configuration at which the "
-                    "search begins, or an angle is seen from the place of the node itself. Take another output, or give q, a "
-                    "configuration near the begin of the path."
+                    f"stable inversion: no motion of {self.system.name!r} moves the output {output.name!r} in the "
+                    "configuration at which the search begins, or an angle is measured from the position of the node "
+                    "itself. Use another output, or give q, a configuration near the start of the path."
                 )
 
     def refuse_unreached(self, q: Array) -> None:
         """Reject configurations (n, nv) in which the torques do not act on the accelerations of the outputs."""
         if self.reach(q) < UNREACHED:
             raise DynamicsError(
-                f"stable inversion: the torques of {', '.join(self.places.labels)} do not act on the accelerations of "
-                f"{self.outputs.names} at once, each by its own part: at a point of the path the relative degree is not two. Take "
-                "outputs that these joints move independently, and a path that stays away from singular positions such as a "
-                "stretched arm."
+                f"stable inversion: the torques of {', '.join(self.places.labels)} do not act directly and independently "
+                f"on the accelerations of {self.outputs.names}: at a point of the path the relative degree is not two. "
+                "Use outputs that these joints move independently, and a path that stays away from singular positions "
+                "such as a stretched-out arm."
             )
 
     def _matrix(self, M: Array, G: Array) -> Array:

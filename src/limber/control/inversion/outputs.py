@@ -175,7 +175,7 @@ def _rate_slopes(output: Output, p: Array, J: Array) -> Array:
 
 
 def checked_outputs(system: System, given: Any) -> Outputs:
-    """Check the outputs that a user asked for."""
+    """Check the outputs that a user requested."""
     example = '[("position", "link2", "tip", "x"), ("position", "link2", "tip", "y")]'
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise ArgumentTypeError(f"outputs must be a list such as {example}, got {shown(given)}.")
@@ -202,7 +202,7 @@ def _one(system: System, i: int, given: Any, example: str) -> Output:
         raise ArgumentValueError(f"{where}: the axis must be 'x', 'y' or 'z', got {shown(axis)}.")
     if rest and kind != "angle":
         raise ArgumentValueError(
-            f"{where}: only an angle has a point that it is seen from; leave it out."
+            f"{where}: only an angle has a point from which it is measured; leave it out."
         )
     at = system.node_number(body, node, f"{where}: node")
     point = np.zeros(3)

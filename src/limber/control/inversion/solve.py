@@ -129,7 +129,7 @@ def stable_inversion(
     what = "closures" if system.closures else not_plain(system)
     if what:
         raise ArgumentValueError(
-            f"stable_inversion is for open systems with plain coordinates, and {system.name!r} has {what}."
+            f"stable_inversion is for open systems with plain coordinates, but {system.name!r} has {what}."
         )
     places, seen = (
         joint_places(system, bodies, "stable_inversion"),
@@ -178,7 +178,7 @@ def _resting(path: Any, m: int) -> Any:
         )
     size = int(np.prod(path.shape, dtype=int))
     if size != m:
-        raise ArgumentValueError(f"path has {size} components, and there are {m} outputs.")
+        raise ArgumentValueError(f"path has {size} components, but there are {m} outputs.")
     for name, t in (("begins", 0.0), ("ends", path.duration)):
         speed = np.abs(np.atleast_1d(path(t).velocity))
         if speed.max() > 1e-9 * max(1.0, float(np.abs(path(path.breaks).velocity).max())):
@@ -238,8 +238,9 @@ def _balanced(
         if not np.isfinite(step).all():
             raise DynamicsError(
                 f"stable inversion: no equilibrium of {s.name!r} was found with {internal.outputs.names} at {shown(wanted[0].tolist())}, "
-                f"{t:.4g} s after the begin of the path. The arm cannot reach this, is singular there, or has joints without torques "
-                "that nothing holds; or give q, a configuration near the begin of the path."
+                f"{t:.4g} s after the start of the path. The arm cannot reach this position, is singular there, or has "
+                "joints without torques that nothing holds. If none of these is the case, give q, a configuration near "
+                "the start of the path."
             )
         found.append(q)
     return np.array(found)
@@ -269,8 +270,9 @@ def _refuse_unmatched(system: System, decay: Array, growth: Array) -> None:
     n = 2 * system.nv
     if decay.shape[1] + growth.shape[1] != n:
         raise DynamicsError(
-            f"stable inversion: at the begin of the path {n - decay.shape[1]} motions of the internal dynamics of {system.name!r} grow, "
-            f"and {growth.shape[1]} at its end, so that no bounded motion leads from one to the other. Shorten the path."
+            f"stable inversion: at the start of the path {n - decay.shape[1]} motions of the internal dynamics of "
+            f"{system.name!r} grow, but {growth.shape[1]} at its end, so no bounded motion leads from one to the other. "
+            "Shorten the path."
         )
 
 
@@ -321,10 +323,10 @@ def _solved(
     except (DynamicsError, np.linalg.LinAlgError):
         pass
     raise DynamicsError(
-        f"stable inversion: no bounded motion of {internal.system.name!r} was found. {message} At rest along the path, the torques "
-        f"reach the accelerations of {internal.outputs.names} by {internal.reach(still):.2g} of what they would reach at the joints, and "
-        "deformations may make that zero: take angles instead of positions, fewer modes, or a slower path that stays away from "
-        "singular positions."
+        f"stable inversion: no bounded motion of {internal.system.name!r} was found. {message} At rest along the path, "
+        f"the effect of the torques on the accelerations of {internal.outputs.names} is {internal.reach(still):.2g} of "
+        "their effect at the joints, and deformations may make it zero: use angles instead of positions, fewer modes, or "
+        "a slower path that stays away from singular positions."
     )
 
 
@@ -370,11 +372,11 @@ def _refuse_unrested(
             need = math.log(1.0 / rest) / slowest
             advice = (
                 f"The slowest internal motions that {what} do so at {slowest:.3g} /s: give {name}={need:.3g} or longer"
-                + (", or more damping." if name == "after" else ", or a larger rest.")
+                + (", or add damping." if name == "after" else ", or allow a larger rest.")
             )
         else:
-            advice = "Some internal motions do not decay at all: give bodies and joints without torques damping."
+            advice = "Some internal motions do not decay at all: add damping to the bodies and to the joints without torques."
         raise DynamicsError(
-            f"stable inversion: {name}={given:.3g} s is too short: {100 * part:.2g} % of the largest torque is left at that end, and "
-            f"rest={rest:g} is allowed. {advice}"
+            f"stable inversion: {name}={given:.3g} s is too short: {100 * part:.2g} % of the largest torque remains at "
+            f"that end, but rest={rest:g} is allowed. {advice}"
         )

@@ -129,7 +129,8 @@ def acados(
     places = _places(system, joints, "acados")
     if system.nq != system.nv:
         raise ArgumentValueError(
-            f"acados: {system.name!r} has quaternions, whose states are no vectors to acados. Use joints without quaternions."
+            f"acados: {system.name!r} has quaternions, which acados cannot treat as vectors. Use joints without "
+            "quaternions."
         )
     prefix = "limber_model" if name is None else name
     if not isinstance(prefix, str) or not ca.Function.check_name(prefix):
@@ -183,7 +184,7 @@ def _places(system: System, joints: Any, owner: str) -> JointPlaces:
     check_system(system)
     if system.closures:
         raise ArgumentValueError(
-            f"{owner} is for open systems, and {system.name!r} has closures: {', '.join(system.closures)}."
+            f"{owner} is for open systems, but {system.name!r} has closures: {', '.join(system.closures)}."
         )
     return joint_places(system, joints, owner)
 

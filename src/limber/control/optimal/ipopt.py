@@ -82,13 +82,13 @@ def _from(problem: Any, guess: Any) -> dict[str, Any]:
     """The starting point of the solver from another solution."""
     if not isinstance(guess, OptimalMotion):
         raise ArgumentTypeError(
-            f"guess must be what OptimalControl.solve returned, got {shown(guess)}."
+            f"guess must be a result of OptimalControl.solve, got {shown(guess)}."
         )
     x, u = guess.states, guess.forces
     if x.shape[1:] != (problem.intervals + 1, problem.plants.nx) or u.shape[1] != problem.plants.nu:
         raise ArgumentValueError(
-            f"guess has {len(u)} intervals, {x.shape[2]} states and {u.shape[1]} forces; the problem has {problem.intervals}, "
-            f"{problem.plants.nx} and {problem.plants.nu}."
+            f"guess has {len(u)} intervals, {x.shape[2]} states and {u.shape[1]} forces, but the problem has "
+            f"{problem.intervals}, {problem.plants.nx} and {problem.plants.nu}."
         )
     if len(x) != len(problem.plants):
         x = np.tile(x[:1], (len(problem.plants), 1, 1))

@@ -97,11 +97,11 @@ class NMPC(Controller):
         for cost in self.costs:
             if isinstance(cost, MinimumTime):
                 raise ArgumentTypeError(
-                    "costs: NMPC has a fixed horizon, so MinimumTime is for OptimalControl."
+                    "costs: NMPC has a fixed horizon, so it does not support MinimumTime, which is for OptimalControl."
                 )
             if isinstance(cost, Effort) and np.any(cost.change):
                 raise ArgumentValueError(
-                    "costs: Effort.change is for OptimalControl; NMPC takes Effort.weight alone."
+                    "costs: Effort.change is for OptimalControl; NMPC supports only Effort.weight."
                 )
         self._limits(torque, speed, coordinates or {})
         self._objective = self._objective_from(0.0)
@@ -129,8 +129,8 @@ class NMPC(Controller):
             limit = np.inf if value is None else numbers(name, value, "() or (joints,)")
             if np.shape(limit) not in ((), (len(places),)) or not np.all(limit > 0.0):
                 raise ArgumentValueError(
-                    f"{name} must be one number above 0, or {len(places)} of them, one for each of {', '.join(places.labels)}; "
-                    f"got {shown(value)}."
+                    f"{name} must be one number above 0, or {len(places)} of them, one for each of "
+                    f"{', '.join(places.labels)}; got {shown(value)}."
                 )
             found.append(np.broadcast_to(limit, (len(places),)).astype(float))
         self._largest, speeds = found
@@ -211,7 +211,8 @@ class NMPC(Controller):
         s = loop.system
         if s.nq != self.system.nq or tuple(s.layout) != tuple(self.system.layout):
             raise ArgumentValueError(
-                f"NMPC: its model {self.system.name!r} and the system of the loop {s.name!r} have other bodies or modes."
+                f"NMPC: its model {self.system.name!r} and the system of the loop {s.name!r} have different bodies or "
+                "modes."
             )
         self.uses: tuple[str, ...] = ()
         if self.observer is not None:
@@ -219,7 +220,8 @@ class NMPC(Controller):
             self.uses = tuple(self.observer.uses)
         elif loop.sensors:
             raise ArgumentValueError(
-                "NMPC needs the whole state, which sensors do not read: give it an observer=..., such as lb.control.Kalman."
+                "NMPC needs the full state, which sensors do not measure: give it an observer=..., such as "
+                "lb.control.Kalman."
             )
         self._width, self._out = s.nv, self.plants.places.v
         self._u_limit = self._largest
@@ -353,8 +355,8 @@ class NMPC(Controller):
         if not self._solved and not self._told:
             self._told = True
             warn(
-                f"NMPC: the quadratic program has no solution at t = {t:.6g} s; the plan of the last sample goes on. This is "
-                'said once; the signal "solved" tells of later samples.',
+                f"NMPC: the quadratic program has no solution at t = {t:.6g} s; the controller continues with the plan of the previous sample. This "
+                'warning appears once; the signal "solved" shows the state of later samples.',
                 ModelWarning,
             )
         command = np.zeros(self._width)

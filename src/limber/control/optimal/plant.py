@@ -43,7 +43,7 @@ class Plants:
         check_system(system)
         if system.closures:
             raise ArgumentValueError(
-                f"{owner} is for open systems, and {system.name!r} has closures: {', '.join(system.closures)}."
+                f"{owner} is for open systems, but {system.name!r} has closures: {', '.join(system.closures)}."
             )
         self.system, self.timed = system, timed
         self.places: JointPlaces = joint_places(system, joints, owner)

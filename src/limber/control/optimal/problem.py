@@ -92,7 +92,7 @@ class OptimalControl:
         self.objective = Objective(plants, self.costs, times, self.goal)
         if self.objective.time and not self.free:
             raise ArgumentValueError(
-                f"costs: MinimumTime needs a duration that is free, such as duration=(0.5, 3.0); got {duration}."
+                f"costs: MinimumTime needs a free duration, such as duration=(0.5, 3.0); got {duration}."
             )
         self._lay_out()
         self._bound(torque, speed, coordinates or {})

@@ -127,7 +127,8 @@ def weights_of_speeds(name: str, given: Any, system: System) -> Array:
     weights = numbers(name, given, f"() or ({system.nv},)")
     if weights.shape not in ((), (system.nv,)) or (weights < 0.0).any():
         raise ArgumentValueError(
-            f"{name} must be one number, {system.nv} of them or {{body: weight}}, none of them negative; got {shown(given)}."
+            f"{name} must be one number, {system.nv} of them or {{body: weight}}, none of them negative; got "
+            f"{shown(given)}."
         )
     return np.broadcast_to(weights, (system.nv,)).astype(float)
 
@@ -163,7 +164,7 @@ def target_points(given: Any, times: Array) -> Array:
         points = np.broadcast_to(numbers("target", given, "(3,)"), (len(times), 3))
     if points.shape != (len(times), 3) or not np.isfinite(points).all():
         raise ArgumentValueError(
-            f"target must be a point (3,), or a function of time that gives one; got {shown(given)}."
+            f"target must be a point (3,), or a function of time that returns one; got {shown(given)}."
         )
     return np.array(points)
 
@@ -207,7 +208,7 @@ def modal_energy(system: System, q: Array) -> Array:
     modes = modal_places(system)
     if not len(modes):
         raise ArgumentValueError(
-            f"costs: Vibration is for flexible bodies, and {system.name!r} has no modes."
+            f"costs: Vibration is for flexible bodies, but {system.name!r} has no modes."
         )
     W = np.zeros((2 * system.nv,) * 2)
     here = np.ix_(modes, modes)

@@ -81,7 +81,7 @@ class FlexibleArmController(Controller):
             )
         if not isinstance(motion, DesiredMotion):
             raise ArgumentTypeError(
-                f"motion must be a DesiredMotion, as lb.control.rest_to_rest gives it, got {shown(motion)}."
+                f"motion must be a DesiredMotion, as lb.control.rest_to_rest returns, got {shown(motion)}."
             )
         self.model, self.motion = model, motion
         self.law = law
@@ -103,7 +103,7 @@ class FlexibleArmController(Controller):
         known = ("sensors", "articulated", "coriolis", "accelerations", "state", "comparison", "servos", "time_update")  # fmt: skip
         for name, processor in self._given.items():
             if name not in known:
-                raise ArgumentValueError(f"processors: {name!r} is none of {', '.join(known)}.")
+                raise ArgumentValueError(f"processors: {name!r} is not one of {', '.join(known)}.")
             setattr(self, name, processor)
         self.results: dict[str, Any] = {}
 
@@ -113,7 +113,7 @@ class FlexibleArmController(Controller):
         there = joint_places(loop.system, names, type(self).__name__)
         if there.labels != self.places.labels:
             raise ArgumentValueError(
-                f"the model has the hinges {', '.join(self.places.labels)}, and the system {', '.join(there.labels)}."
+                f"the model has the hinges {', '.join(self.places.labels)}, but the system has {', '.join(there.labels)}."
             )
         speeds = True
         if loop.sensors:

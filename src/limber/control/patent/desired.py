@@ -59,7 +59,8 @@ def plain_speeds(system: System) -> JointPlaces:
     """The hinges of an arm whose speeds are all rates of coordinates; other systems are rejected."""
     if not_plain(system) or system.closures:
         raise ArgumentValueError(
-            f"{system.name!r} has {not_plain(system) or 'closures'}; the loop of the patent is for arms of revolute and prismatic hinges."
+            f"{system.name!r} has {not_plain(system) or 'closures'}, but the loop of the patent is for arms with revolute "
+            "and prismatic hinges only."
         )
     return joint_places(system, None, "the flexible-arm loop")
 
@@ -140,7 +141,7 @@ def rest_to_rest(
     each = round(number("hold", hold, above=0.0) / sample_time)
     if each < 1 or abs(each * sample_time - hold) > 1e-9:
         raise ArgumentValueError(
-            f"hold must be a multiple of sample_time, {sample_time:g} s, got {hold:g} s."
+            f"hold must be a multiple of sample_time = {sample_time:g} s, got {hold:g} s."
         )
     steps = round(duration / hold)
     reference = reference_of(path, places)

@@ -186,6 +186,7 @@ def _riccati(A: Array, B: Array, Q: Array, R: Array, owner: str) -> Array:
         return discrete_riccati(A, B, Q, R)
     except np.linalg.LinAlgError as error:
         raise ArgumentValueError(
-            f"{owner}: the Riccati equation has no solution to working accuracy ({error}). Leave out of the model what the hinges "
-            "neither move nor feel, such as bending in another plane, and choose weights that are less far apart."
+            f"{owner}: the Riccati equation has no solution to working accuracy ({error}). Leave motions that the hinges "
+            "neither drive nor feel out of the model, such as bending in another plane, and choose weights that differ "
+            "less."
         ) from error

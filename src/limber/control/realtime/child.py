@@ -34,11 +34,11 @@ def main() -> None:
         where = (
             ""
             if side.log is None
-            else f" What the plant did is in {side.log}, if the folder is still there."
+            else f" The log of the plant is {side.log}, if the folder still exists."
         )
         os.write(
             sys.stderr.fileno(),
-            f"limber: the process that started this plant is gone, and the plant has ended.{said}{where}\n".encode(),
+            f"limber: the process that started this plant has ended, so the plant has stopped.{said}{where}\n".encode(),
         )
         os._exit(
             1

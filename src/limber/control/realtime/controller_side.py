@@ -47,7 +47,7 @@ TIMES: tuple[Part, ...] = (
     ("work", ["work"], "s"),  # from its arrival to the sending of the command
     ("state", ["state"], ""),
 )
-#: How often a controller says hello, s.
+#: The time between two HELLO packets of a controller, s.
 AGAIN = 0.05
 
 
@@ -155,7 +155,7 @@ class ControllerSide:
                 expected = now + period
                 lead_in = bool(packet.state & wire.LEAD_IN)
             elif now - heard >= give_up:
-                return f"the plant is gone: no sample has come for {self.watch.give_up:g} s."
+                return f"the plant has gone: no sample has arrived for {self.watch.give_up:g} s."
             else:  # lost, or late
                 self.lost += 1
                 sequence, t, echo = sequence + 1, t + self.loop.sample_time, 0

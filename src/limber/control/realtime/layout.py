@@ -48,9 +48,10 @@ class Layout:
         self.sample, self.command = len(self.sample_labels), len(self.command_labels)
         if self.sample > MOST_NUMBERS:
             raise ArgumentValueError(
-                f"a sample of this loop has {self.sample} numbers, and a packet holds {MOST_NUMBERS}: read less with sensors."
+                f"a sample of this loop has {self.sample} numbers, but a packet holds {MOST_NUMBERS}: use sensors with "
+                "fewer readings."
             )
-        #: What a HELLO says.
+        #: The content of a HELLO packet.
         self.numbers = (loop.sample_time, float(self.sample), float(self.command))
 
     def write(self, measured: Measured, out: Array) -> None:

@@ -90,7 +90,9 @@ class UdpLink:
         """The size of the next packet; 0 if there is none."""
         size = 0
         try:
-            while not size:  # an empty datagram is no packet, and others may have come after it
+            while (
+                not size
+            ):  # an empty datagram is not a packet, and others may have arrived after it
                 if self._listening:
                     size, sender = self._socket.recvfrom_into(buffer)
                     self._last = sender if size else self._last

@@ -129,10 +129,12 @@ def read_log(path: str | PathLike) -> RunLog:
     except OSError as error:
         raise FileError(f"{file}: the log cannot be read: {error.strerror}.", str(file)) from None
     if len(data) < _HEAD.size or data[:8] != MAGIC:
-        raise FileError(f"{file}: this is no log of a real-time run.", str(file))
+        raise FileError(f"{file}: this is not a log of a real-time run.", str(file))
     _, version, first, rows, width, length = _HEAD.unpack_from(data)
     if version != VERSION:
-        raise FileError(f"{file}: version {version} of logs is unknown to this Limber.", str(file))
+        raise FileError(
+            f"{file}: this version of Limber does not know version {version} of logs.", str(file)
+        )
     text = json.loads(data[_HEAD.size : _HEAD.size + length])
     rows = min(rows, max(0, len(data) - first) // (8 * width))
     table = np.frombuffer(data, "<f8", rows * width, first).reshape(rows, width).copy()

@@ -81,7 +81,7 @@ def undisturbed(pacing: Pacing, side: str) -> Iterator[list[str]]:
     with ExitStack() as after:
         _stop_collector(after)
         for what, act in (
-            (f"the timer slack of the {side} stays as it is", _exact_timers),
+            (f"the timer slack of the {side} cannot be changed", _exact_timers),
             (f"cores: the {side} runs on any core", _on_core(pacing, side)),
             (f"priority: the {side} runs without SCHED_FIFO", _with_priority(pacing)),
             (f"lock_memory: the memory of the {side} may be paged out", _in_memory(pacing)),

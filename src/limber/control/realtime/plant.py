@@ -45,7 +45,7 @@ TIMES: tuple[Part, ...] = (
     ("response", ["response"], "s"),  # from the sending of the last sample to that of its command; nan without one in time
     ("state", ["state"], ""),
 )  # fmt: skip
-#: How often a plant says BYE, s.
+#: The time between two BYE packets of a plant, s.
 AGAIN = 0.01
 
 
@@ -98,7 +98,7 @@ class Remote(Guard):
         self.log: LogWriter | None = None
         self.state = WAIT
         self._answered = -1  # the last sample that a command has answered
-        self.ended = ""  # why the other side is not there any more
+        self.ended = ""  # why the other side has gone
 
     def prepare(self, loop: Loop) -> None:
         """Prepare the packets."""
@@ -116,7 +116,8 @@ class Remote(Guard):
         while not self._greeted():
             if time.monotonic() > end:
                 raise wire.WireError(
-                    f"no controller has said hello within {self._watch.connect:g} s: start it with the address of this plant."
+                    f"no controller has connected within {self._watch.connect:g} s: start it with the address of this "
+                    "plant."
                 )
             self._link.wait(0.05)
 
@@ -162,7 +163,7 @@ class Remote(Guard):
         while lead and (deadline < begin + lead or self._answered != self._sequence - 1):
             if deadline - begin > 1e9 * self._watch.connect:
                 raise wire.WireError(
-                    f"the controller has said hello, and answered no sample in time for {self._watch.connect:g} s."
+                    f"the controller has connected, but has not answered any sample in time for {self._watch.connect:g} s."
                 )
             self._send(t, measured, wire.LEAD_IN)
             deadline = max(deadline, time.monotonic_ns()) + self._period
@@ -268,7 +269,7 @@ class Remote(Guard):
                 self._last = self._new.copy()
             self._heard = now
         if now - self._heard > 1e9 * self._watch.give_up:
-            self._give_up(self.ended or "nothing has come from it")
+            self._give_up(self.ended or "nothing has arrived from it")
         if self.state == STOP:
             return self._stopping()
         if fresh:
@@ -286,7 +287,7 @@ class Remote(Guard):
     def _give_up(self, why: str) -> None:
         self.ended = why
         raise SimulationError(
-            f"the controller is gone: {why}. The plant has stopped ({self._watch.give_up:g} s without a command)."
+            f"the controller has gone: {why}. The plant has stopped ({self._watch.give_up:g} s without a command)."
         )
 
     def outputs(self) -> dict[str, Any]:
@@ -318,7 +319,8 @@ def mismatch(one: str, ones: Sequence[float], other: str, others: Sequence[float
         return f"sample time {numbers[0]:g} s, {numbers[1]:g} numbers in a sample, {numbers[2]:g} in a command"
 
     return (
-        f"the {one} says {said(ones)}, and the {other} {said(others)}: give both the same sample time, sensors and actuators, in "
+        f"the {one} has {said(ones)}, but the {other} has {said(others)}: give both the same sample time, sensors and "
+        "actuators, in "
         "the same order."
     )
 

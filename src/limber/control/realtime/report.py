@@ -186,7 +186,7 @@ class RealTimeRun:
         late = f"  plant late {self.late_plant}, command late {self.late_commands}"
         if self.plant is None:
             known = 0 if self.controller is None else len(self.controller)
-            lines = [f"{known} samples of {ms}; only the plant knows of overruns", f"  {lost}"]
+            lines = [f"{known} samples of {ms}; only the plant counts overruns", f"  {lost}"]
         else:
             head = f"{self.samples} samples of {ms}, {self.overruns} overruns ({100 * self.overrun_ratio:.3f} %)"
             lines = [head, late if self.controller is None else f"{late}; {lost}"]

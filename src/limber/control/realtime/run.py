@@ -36,7 +36,7 @@ from limber.errors import (
 )
 from limber.native import c_compiler
 
-#: What `lb.simulate` takes that has no place here.
+#: Arguments of `lb.simulate` that are not allowed here.
 _NOT_HERE = ("torque", "progress", "save", "t0")
 
 
@@ -53,11 +53,11 @@ def plant_side(
 ) -> PlantSide:
     """The plant of a loop, for a separate process; arguments as in `run`."""
     if not isinstance(loop, Loop):
-        raise ArgumentTypeError(f"loop must be a lb.control.Loop, got {shown(loop)}.")
+        raise ArgumentTypeError(f"loop must be an lb.control.Loop, got {shown(loop)}.")
     given = dict(settings or {})
     for name in _NOT_HERE:
         if name in given:
-            raise ArgumentValueError(f"settings: {name} has no place in a real-time run.")
+            raise ArgumentValueError(f"settings: {name} is not allowed in a real-time run.")
     if "engine" not in given:
         generated = _has_compiler() and not sought(loop.system)
         given["engine"] = "generated" if generated else "general"
@@ -123,8 +123,8 @@ def _both(side: PlantSide, controller: ControllerSide, address: str, folder: Pat
         text = pickle.dumps((address, side))
     except Exception as error:
         raise ArgumentTypeError(
-            f"the plant cannot be sent to another process: {error}. Its sensors, actuators and settings must be such that pickle "
-            "takes them: no functions of a script or a notebook."
+            f"the plant cannot be sent to another process: {error}. pickle must be able to store its sensors, actuators "
+            "and settings: they must not contain functions that are defined in a script or notebook."
         ) from error
     command = [sys.executable, "-m", "limber.control.realtime.child"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
@@ -171,7 +171,7 @@ def _stop(side: str, log: RunLog | None) -> str:
 
 
 def _end(child: subprocess.Popen) -> None:
-    """Give a plant that was asked to end the time to do so."""
+    """Give a plant that was told to stop the time to do so."""
     try:
         child.wait(timeout=5.0)
     except subprocess.TimeoutExpired:
@@ -189,8 +189,8 @@ def _delay_note(side: PlantSide) -> list[str]:
     if not side.paced or side.delay >= side.sample_time:
         return []
     return [
-        f"delay: a command takes effect one sample after its own, {1e3 * side.sample_time:g} ms, where the loop has "
-        f"{1e3 * side.delay:g} ms."
+        f"delay: in a real-time run a command takes effect one sample period after its sample, {1e3 * side.sample_time:g} "
+        f"ms, whereas the loop has a delay of {1e3 * side.delay:g} ms."
     ]
 
 

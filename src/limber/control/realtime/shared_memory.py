@@ -53,7 +53,7 @@ class SharedMemoryLink:
             handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         except OSError as error:
             raise ArgumentValueError(
-                f"address: the file {self._path} of shared memory cannot be made: {error}."
+                f"address: the file {self._path} for shared memory cannot be created: {error}."
             ) from error
         try:
             os.ftruncate(handle, size)

@@ -96,8 +96,8 @@ class Incoming:
         sound = self.read(size)
         if self.foreign:
             raise WireError(
-                f"the other side speaks version {self.foreign} of the wire format, and this is version {VERSION}: use the same "
-                "Limber, or the wire.h of this one, on both sides."
+                f"the other side uses version {self.foreign} of the wire format, but this side uses version {VERSION}: "
+                "use the same version of Limber, or the wire.h of this one, on both sides."
             )
         return sound and self.kind == HELLO
 

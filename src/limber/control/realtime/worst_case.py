@@ -116,7 +116,9 @@ def worst_case_time(
         raise ArgumentTypeError(f"functions must be a list of names, got {shown(functions)}.")
     count = integer(calls)
     if count is None or count < 10:
-        raise ArgumentValueError(f"calls must be a whole number from 10 on, got {shown(calls)}.")
+        raise ArgumentValueError(
+            f"calls must be a whole number of at least 10, got {shown(calls)}."
+        )
     timer = c_compiler.loaded(_SOURCE).limber_times
     rng = np.random.default_rng(seed)
     times = {}

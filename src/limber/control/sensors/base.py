@@ -206,7 +206,8 @@ class Measurement:
         seed = sensor.seed if sensor.seed is not None else seed
         if sensor.random and seed is None:
             raise ArgumentValueError(
-                f"sensor {sensor.name!r} has noise and no seed: give seed=... to it or to the Loop, so that the run can be repeated."
+                f"sensor {sensor.name!r} has noise but no seed: give the sensor or the Loop seed=..., so that the run can "
+                "be repeated."
             )
         if sensor.random:
             assert seed is not None
@@ -237,7 +238,7 @@ class Measurement:
 
 
 def several(bodies: Any) -> Any:
-    """Names of bodies that can be read several times: a tuple, one name or None; anything else is refused where it is used."""
+    """Names of bodies that can be read several times: a tuple, one name or None; anything else is rejected where it is used."""
     return tuple(bodies) if isinstance(bodies, Iterable) and not isinstance(bodies, str) else bodies
 
 
@@ -246,7 +247,7 @@ def checked_seed(name: str, seed: Any) -> int | None:
     if seed is None:
         return None
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise ArgumentTypeError(f"{name} must be a whole number from 0 on, got {shown(seed)}.")
+        raise ArgumentTypeError(f"{name} must be a whole number of at least 0, got {shown(seed)}.")
     return int(seed)
 
 
@@ -276,6 +277,7 @@ def intervals(name: str, given: Any) -> tuple[tuple[float, float], ...]:
     for first, last in rows:
         if last <= first:
             raise ArgumentValueError(
-                f"{name} has the interval ({first:g}, {last:g}), which ends before it lasts: each is (from, until), in s."
+                f"{name} has the interval ({first:g}, {last:g}), which does not end after it begins: each interval is "
+                "(from, until), in s."
             )
     return tuple((float(first), float(last)) for first, last in rows)

@@ -47,8 +47,9 @@ class Encoder(Sensor):
         unit = joint_unit(system, places.v.tolist(), "rad", "m")
         if self.counts is not None and unit != "rad":
             raise ArgumentValueError(
-                f"sensor {self.name!r}: counts={self.counts:g} are counts in a turn, but it reads joints that slide. Give "
-                "quantization=..., in m, for these, and name the bodies of each encoder where joints of both kinds are read."
+                f"sensor {self.name!r}: counts={self.counts:g} means counts per revolution, but the encoder reads sliding "
+                "joints. Give quantization=..., in m, for these, and if joints of both kinds are read, use two encoders "
+                "and name the bodies of each."
             )
         plain = all(all(system.joints[body].has_coordinate) for body in bodies_of(system, places))
         rates = places.v if plain else None

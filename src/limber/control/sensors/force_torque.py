@@ -47,8 +47,8 @@ class ForceTorque(Sensor):
             if not unique and not told:
                 told.append(self.name)
                 warn(
-                    f"sensor {self.name!r}: closures of {system.name!r} are redundant, so that what the joint of {self.body!r} carries is "
-                    "not unique in this model. Closure forces of least norm are taken.",
+                    f"sensor {self.name!r}: the closures of {system.name!r} are redundant, so the load on the joint of "
+                    f"{self.body!r} is not unique in this model. The closure forces of least norm are used.",
                     ModelWarning,
                 )
             return found

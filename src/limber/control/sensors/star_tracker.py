@@ -32,7 +32,7 @@ class StarTracker(MountedSensor):
         for option in ("quantization", "range"):
             if option in options:
                 raise ArgumentValueError(
-                    f"sensor {name!r}: a star tracker has no {option}; its quaternion covers all attitudes."
+                    f"sensor {name!r}: a star tracker does not support {option}; its quaternion covers all attitudes."
                 )
         super().__init__(body, node, name, rate=rate, **options)
 

@@ -44,12 +44,13 @@ class StrainGauge(Sensor):
         super().__init__(name, rate=rate, **options)
         if (gauge is None) == (at is None):
             raise ArgumentTypeError(
-                f"sensor {name!r}: give the name of a gauge, or a station at=... with y=... or z=...; one of the two."
+                f"sensor {name!r}: give either the name of a gauge, or a station at=... with y=... or z=...."
             )
         y, z = number(f"y of sensor {name!r}", y), number(f"z of sensor {name!r}", z)
         if at is not None and y == 0.0 and z == 0.0:
             raise ArgumentValueError(
-                f"sensor {name!r}: give y or z, the point of the section at which the gauge sits; the axis itself is not bent."
+                f"sensor {name!r}: give y or z, the point of the section at which the gauge is; bending does not strain "
+                "the axis itself."
             )
         self.body, self.at, self.y, self.z = body, at, y, z
         self.gauges = (gauge,) if isinstance(gauge, str) or gauge is None else tuple(gauge)
@@ -75,7 +76,7 @@ class StrainGauge(Sensor):
         for gauge in self.gauges:
             if gauge not in known:
                 raise ArgumentValueError(
-                    f"sensor {self.name!r}: {shown(gauge)} is not a gauge of body {self.body!r}; its gauges are: "
+                    f"sensor {self.name!r}: {shown(gauge)} is not a strain gauge of body {self.body!r}; its gauges are: "
                     f"{', '.join(map(repr, known)) or 'none'}."
                 )
         assert recovery is not None and recovery.strain is not None
@@ -86,8 +87,9 @@ class StrainGauge(Sensor):
         parts = strain_parts(self.y, self.z)
         if found.absent[..., parts].all():
             raise ArgumentValueError(
-                f"sensor {self.name!r}: no mode of body {self.body!r} has {' or '.join(COMPONENTS[i] for i in parts)}, so that the gauge at "
-                f"y={self.y:g}, z={self.z:g} would always read zero. y is for bending in the x-y plane, z for that in x-z; or give the "
+                f"sensor {self.name!r}: no mode of body {self.body!r} has {' or '.join(COMPONENTS[i] for i in parts)}, so "
+                f"the gauge at y={self.y:g}, z={self.z:g} would always read zero. y is for bending in the x-y plane, z "
+                "for that in x-z; or give the "
                 "body modes of that kind."
             )
         strains = np.atleast_2d(np.nan_to_num(found.strain_at(self.y, self.z)))

@@ -70,8 +70,8 @@ def fmu(
         raise ArgumentTypeError(f"system must be a System, got {shown(system)}{hint}.")
     if not system.nv:
         raise ArgumentValueError(
-            f"the system {system.name!r} has no freedoms, so that an FMU of it would have no states: give it a joint that moves or "
-            "a body with modes."
+            f"the system {system.name!r} has no degrees of freedom, so its FMU would have no states: give it a joint that "
+            "moves or a body with modes."
         )
     if version not in VERSIONS or isinstance(version, bool):
         raise ArgumentValueError(f"version={shown(version)} must be 2 or 3, a version of FMI.")
@@ -147,7 +147,7 @@ def _parameters(system: System, wanted: Sequence[str] | None) -> list[Parameter]
         matching = [n for n in known if n == pattern or fnmatchcase(n, pattern)]
         if not matching:
             raise ArgumentValueError(
-                f"parameters: the system {system.name!r} has none that is, or matches, {pattern!r}."
+                f"parameters: the system {system.name!r} has no parameter that is named or matches {pattern!r}."
                 f"{suggestion(pattern, known)} system.parameters lists them."
             )
         chosen.update(matching)
@@ -158,7 +158,8 @@ def _parameters(system: System, wanted: Sequence[str] | None) -> list[Parameter]
         both = excluded(quantities)
         if both is not None:
             raise ArgumentValueError(
-                f"parameters: {both[0]} and {both[1]} of body {body!r} do not go together, because the first tells it all: leave one of them out."
+                f"parameters: {both[0]} and {both[1]} of body {body!r} cannot be combined, because the first already "
+                "determines everything: leave one of them out."
             )
     return [parameter for key, parameter in known.items() if key in chosen]
 

@@ -107,7 +107,8 @@ def variables(
     twice = [name for name, count in Counter(found.names).items() if count > 1]
     if twice:
         raise ArgumentValueError(
-            f"two variables of the FMU would have the name {twice[0]!r}: give bodies, joints and nodes other names, without dots."
+            f"two variables of the FMU would have the name {twice[0]!r}: give the bodies, joints and nodes other names, "
+            "without dots."
         )
     return found
 

@@ -38,7 +38,7 @@ def made(system: System, function: str, options: dict[str, Any]) -> Callable[...
     def call(*args: Any, **named: Any) -> Any:
         if jax.dtypes.canonicalize_dtype("float64") != "float64":
             raise ArgumentValueError(
-                f"{signature.name} computes in double precision, which JAX has switched off: call "
+                f"{signature.name} computes in double precision, which is disabled in JAX: call "
                 'jax.config.update("jax_enable_x64", True) before anything else.'
             )
         arrays = [

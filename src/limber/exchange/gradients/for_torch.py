@@ -50,7 +50,8 @@ def _tensors(signature: Signature, values: list[Any]) -> list[torch.Tensor]:
             )
         if x.device != device:
             raise ArgumentValueError(
-                f"{name} is on the device {str(x.device)!r} and {given[0][0]} on {str(device)!r}: move them to one device."
+                f"{name} is on the device {str(x.device)!r} and {given[0][0]} on {str(device)!r}: move them to the same "
+                "device."
             )
     tensors = [_tensor(a.name, x, device) for a, x in zip(signature.inputs, values)]
     for a, x in zip(signature.inputs, tensors):

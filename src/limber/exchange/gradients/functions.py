@@ -95,8 +95,8 @@ def _made(
     check_system(system)
     if is_all(options["rows"]):
         raise ArgumentValueError(
-            'rows="all" has no derivatives: closure rows that depend on others where the closures are met do not do so '
-            'elsewhere. Use rows="independent".'
+            'rows="all" has no derivatives: closure rows that depend on others where the closures are satisfied are '
+            'independent elsewhere. Use rows="independent".'
         )
     try:
         import_module(library)

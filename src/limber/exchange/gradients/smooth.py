@@ -103,14 +103,15 @@ class Signature:
             if own < 0 or shape[own:] != a.shape:
                 what = f" ({a.meaning})" if a.meaning else ""
                 raise ArgumentValueError(
-                    f"{a.name}{what} must have shape {text(a.shape)}, or that behind batch dimensions, got {text(shape)}."
+                    f"{a.name}{what} must have shape {text(a.shape)}, or this shape after batch dimensions, got "
+                    f"{text(shape)}."
                 )
             owns.append(shape[:own])
         try:
             return np.broadcast_shapes(*owns)
         except ValueError:
             said = ", ".join(f"{a.name} {text(s)}" for a, s in zip(self.inputs, shapes))
-            raise ArgumentValueError(f"the batch dimensions do not fit together: {said}.") from None
+            raise ArgumentValueError(f"the batch dimensions do not match: {said}.") from None
 
 
 def smooth_function(

@@ -69,7 +69,8 @@ class Episodes:
             self.goal, self._sized = np.zeros((self.count, goal.size)), True
         if self.goal.shape[1] != goal.size:
             raise ArgumentValueError(
-                f"start gave a goal of {goal.size} numbers, and one of {self.goal.shape[1]} before: all goals must have one size."
+                f"start gave a goal of {goal.size} numbers, but one of {self.goal.shape[1]} before: all goals must have "
+                "the same size."
             )
         self.q[which], self.v[which], self.goal[which] = q, v, goal
         self.action[which], self.samples[which] = 0.0, 0
@@ -177,6 +178,6 @@ class Episodes:
                 ndim or 0, f"({self.count}, ...)"
             )
             raise ArgumentValueError(
-                f"{what} must give an array of shape {wanted}, a row for each episode, got shape {found.shape}."
+                f"{what} must return an array of shape {wanted}, with one row for each episode, got shape {found.shape}."
             )
         return found

@@ -17,11 +17,11 @@ from limber.joints import Fixed, Revolute
 LENGTH, MASS, EI, PAYLOAD, PAYLOAD_INERTIA = 1.0, 1.0, 60.0, 0.5, 0.005
 #: Inertia of the motor of each joint, kg m^2.
 ARMATURE = 0.2
-#: What an action of one stands for at the shoulder and at the elbow, N m.
+#: The torque of an action of 1 at the shoulder and at the elbow, N m.
 TORQUES = (8.0, 4.0)
-#: What vibration (a tip speed, m/s) and effort count beside distance (m) in the reward.
+#: Weights of vibration (a tip speed, m/s) and effort relative to distance (m) in the reward.
 VIBRATION, EFFORT = 0.1, 0.001
-#: The joint speed that ends an episode, rad/s, where the small deformations of the links no longer hold, and its price.
+#: The joint speed that ends an episode, rad/s, where the deformations of the links are no longer small, and its penalty.
 FASTEST, LOST = 10.0, 500.0
 
 

@@ -10,13 +10,13 @@ from limber.checks import Array
 from limber.exchange.learning.task import Moment, Task
 from limber.models import spacecraft
 
-#: What an action of one stands for, N m about each axis of the hub.
+#: The torque of an action of 1, N m about each axis of the hub.
 TORQUE = 8.0
-#: What body rates (rad/s), rates of modes and effort count beside the angle (rad) in the reward.
+#: Weights of body rates (rad/s), rates of modes and effort relative to the angle (rad) in the reward.
 RATE, VIBRATION, EFFORT = 0.5, 0.05, 0.001
 #: The largest angle of a slew about each axis, rad.
 ANGLE = 0.6
-#: The angular speed that ends an episode, rad/s, where the small deformations of the panels no longer hold, and its price.
+#: The angular speed that ends an episode, rad/s, where the deformations of the panels are no longer small, and its penalty.
 FASTEST, LOST = 0.4, 1000.0
 
 

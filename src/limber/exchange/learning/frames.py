@@ -12,7 +12,7 @@ from limber.drawing.geometry import geometry
 from limber.plotting.picture import picture
 from limber.plotting.stage import Stage, stage
 
-#: How many configurations say how much room the pictures need.
+#: The number of configurations that determine how much room the pictures need.
 TRIED = 64
 WIDTH, DPI = 4.0, 80  # inches, pixels an inch
 

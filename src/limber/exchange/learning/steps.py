@@ -39,9 +39,9 @@ def even_steps(system: System, sample_time: float, longest: float) -> int:
     count = sample_time / longest * (1 - 1e-9)
     if not count <= MOST_STEPS:
         raise ArgumentValueError(
-            f"a sample of {sample_time:.6g} s of {system.name!r} would take {count:.3g} steps of {longest:.3g} s, and {MOST_STEPS} are "
-            "the most. Give a larger step=... or a shorter sample_time; or a model that is less stiff: fewer modes, a larger "
-            "friction_speed, softer stops, less damping where there is little inertia."
+            f"a sample of {sample_time:.6g} s of {system.name!r} would take {count:.3g} steps of {longest:.3g} s; the "
+            f"maximum is {MOST_STEPS}. Give a larger step=... or a shorter sample_time; or make the model less stiff: "
+            "fewer modes, a larger friction_speed, softer stops, or less damping where there is little inertia."
         )
     return max(1, math.ceil(count))
 

@@ -109,7 +109,7 @@ class Task:
         )
         if not np.all(np.asarray(self.torque) > 0.0):
             raise ArgumentValueError(
-                f"torque={shown(self.torque)} must be positive: it is what an action of one stands for."
+                f"torque={shown(self.torque)} must be positive: it is the torque of an action of 1."
             )
         for name, arguments in (
             ("observation", ("moment",)), ("reward", ("moment",)), ("terminated", ("moment",)),
@@ -150,7 +150,7 @@ class Task:
         except LimberError as error:
             drawn = ", ".join(f"{name}={shown(x.tolist())}" for name, x in parameters.items())
             raise ArgumentValueError(
-                f"randomize gave a system that cannot be, with {drawn}: {error}"
+                f"randomize gave an impossible system, with {drawn}: {error}"
             ) from error
 
     def drawn(self, rng: np.random.Generator) -> tuple[Array, Array, Array, dict[str, Array]]:

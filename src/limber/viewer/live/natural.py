@@ -36,7 +36,7 @@ class NaturalModes:
             self._which = gui.add_dropdown("Mode", [FIND])
             self._amplitude = gui.add_slider("Amplitude", 0.0, 0.3, 0.005, 0.1)
             self._true = gui.add_checkbox("True frequency", False)
-            self._period = gui.add_slider("Seconds a period", 0.2, 10.0, 0.1, 2.0)
+            self._period = gui.add_slider("Seconds per period", 0.2, 10.0, 0.1, 2.0)
             play = gui.add_button("Play mode")
             stop = gui.add_button("Stop")
         find.on_click(lambda _: self.find())
