@@ -41,7 +41,6 @@ from limber.dynamics.inverse import inverse_dynamics, mass_matrix
 from limber.errors import ArgumentTypeError, ArgumentValueError, DynamicsError, ModelWarning, warn
 from limber.simulation.laws import SampledLaw, no_memory
 from limber.simulation.result import Result
-from limber.simulation.table import joint_speeds
 
 #: Weights count as negative below this fraction of the largest one.
 ROUNDING = 1e-12
@@ -101,7 +100,7 @@ class LQR(Controller):
     about : (nq,) the configuration to hold, including the modes (`lb.equilibrium`); or a Result, the motion to follow,
         for example from lb.simulate(s, ..., motion={...}), at its own times. In a closed system, a configuration must be
         an equilibrium that the torques can hold: lb.equilibrium(s, q, locked=bodies). In an open one, a ModelWarning says if
-        joints without torques are out of balance there.
+        modes, or joints without torques, are out of balance there.
     points : for a motion, the number of equidistant times at which gains are computed; they are interpolated in
         between.
     delay : the delay from a sample to the effect of its command that the gains account for, s; by default that of the
@@ -365,8 +364,8 @@ def _held(
 def _warn_of_imbalance(
     system: System, places: JointPlaces, q: Array, tau: Array, argument: str
 ) -> None:
-    """Warn if joints without torques would not stay at rest; `tau` (nv,) would hold everything."""
-    free = np.setdiff1d(joint_speeds(system), places.v)
+    """Warn if modes, or joints without torques, would not stay at rest; `tau` (nv,) would hold everything."""
+    free = np.setdiff1d(np.arange(system.nv), places.v)
     if not tau[free].any():
         return
     M = mass_matrix(system, q)
