@@ -31,7 +31,7 @@ from limber.control.closed_motions import refuse_broken
 from limber.control.controller import Controller, Measured, check_observer
 from limber.control.fed_coordinates import fed_coordinates
 from limber.control.joint_controller import driven_channels
-from limber.control.joints import JointPlaces, joint_places, not_plain
+from limber.control.joints import JointPlaces, joint_places, not_plain, same_layout
 from limber.control.linear_model import LinearModel
 from limber.control.linearize import linearize
 from limber.control.loop import Loop
@@ -164,8 +164,7 @@ class LQR(Controller):
         self._nominal(s, places)
         q, v, tau = self._knots
         design = s if self.system is None else self.system
-        same = tuple(design.layout) == tuple(s.layout) and set(design.closures) == set(s.closures)
-        if not same or design.nv != s.nv:
+        if not same_layout(design, s) or set(design.closures) != set(s.closures):
             raise ArgumentValueError(
                 f"system: the model {design.name!r} must have the bodies, joints, modes and closures of {s.name!r}."
             )
@@ -214,7 +213,7 @@ class LQR(Controller):
         """The nominal motion at samples, and at the points of the gains."""
         if isinstance(self.about, Result):
             r = self.about
-            if r.system.nv != s.nv or tuple(r.system.layout) != tuple(s.layout):
+            if not same_layout(r.system, s):
                 raise ArgumentValueError(
                     f"about: the motion is one of {r.system.name!r}, which differs from {s.name!r}."
                 )
