@@ -131,5 +131,7 @@ def test_models_with_their_modes_in_other_places_are_refused(made):
             100.0, 10.0, model="flexible", system=other, **options
         ),
     }
-    with pytest.raises(lb.LimberError, match=r"other bodies, joints or modes|must have the|differs"):
+    with pytest.raises(
+        lb.LimberError, match=r"other bodies, joints or modes|must have the|differs"
+    ):
         control.Loop(s, tries[made]())

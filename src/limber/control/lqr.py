@@ -32,6 +32,7 @@ from limber.control.controller import Controller, Measured, check_observer
 from limber.control.fed_coordinates import fed_coordinates
 from limber.control.joint_controller import driven_channels
 from limber.control.joints import JointPlaces, joint_places, not_plain, same_layout
+from limber.control.late_readings import samples_late, with_late_inputs
 from limber.control.linear_model import LinearModel
 from limber.control.linearize import linearize
 from limber.control.loop import Loop
@@ -181,6 +182,7 @@ class LQR(Controller):
         self._small = [self._gains_of(models[i], inertias[i]) for i in range(len(self.times))]
         self.gains = np.array([self._fed.gains(K, models[i]) for i, K in enumerate(self._small)])
         self._acting = self._fed.acting(self.gains)
+        self._read = [x for x in loop.sensors if x.name in self._fed.sensors]
         self._names = models.states
         self._past = (self.gains.shape[2] - 2 * s.nv) // len(places)
         self.uses: tuple[str, ...] = self._fed.sensors
@@ -327,10 +329,13 @@ class LQR(Controller):
     def linear(self) -> LinearModel:
         """Return the gains at the first point as a discrete model from the states of `lb.linearize` to the torques.
 
-        With an observer, its inputs are the sensor readings (`Kalman.seen`).
+        With an observer, its inputs are the sensor readings (`Kalman.seen`). Without one, all of them are as late as the
+        latest readings (`late_readings`).
         """
         labels = tuple(f"torque {label}" for label in self._prepared.labels)
         gains = state_feedback(self._small[0], self._names, labels, self.sample_time, repr(self))
+        late = max((samples_late("LQR", x, self.sample_time) for x in self._read), default=0)
+        gains = with_late_inputs(gains, [late] * len(gains.inputs))
         return self._with_observer(gains, self._prepared.v)
 
 
