@@ -46,6 +46,22 @@ def test_flexible_arms_are_controlled_by_their_rigid_twin():
     assert np.abs(held.y[held.t > 0.7, 0] - 40.0).max() < 0.6  # N, of 40
 
 
+@pytest.mark.parametrize(("delay", "limit"), [(0.02, None), (0.0, 60.0)])
+def test_the_squeeze_force_is_that_of_the_torques_in_effect(delay, limit):
+    """A delay or a guard puts other torques into effect than those of the last command."""
+    *_, s, q = grasped(9.81)
+    c = CarriedObject(100.0, 20.0, squeeze={BOTH: 40.0}, ki=20.0, **PATH)
+    loop = lb.control.Loop(s, lb.control.Guard(c, limit=limit), delay=delay)
+    r = lb.simulate(s, 0.1, q0=q, torque=loop, every=0.01)
+    commands = np.vstack([np.zeros((3, s.nv)), r.signals["command"].y])
+    for k in range(1, 10):
+        before = commands[k + 2 - round(delay / 0.01)]  # in effect until this sample
+        exact = lb.grasp_map(s, r.q[k])
+        found = lb.constraint_forces(s, r.q[k], r.v[k], before)
+        held = exact.pressing(*BOTH) @ exact.multipliers({n: found[n] for n in exact.columns})
+        assert r.signals["squeeze"].y[k, 0] == pytest.approx(held, abs=1e-6)
+
+
 WRISTS = {side: f"{side} wrist" for side in BOTH}
 
 

@@ -281,3 +281,15 @@ def test_joints_without_torques_that_are_out_of_balance_are_told():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         prepare(lb.equilibrium(s, bent, locked=["upper"]))
+
+
+def test_modes_that_are_out_of_balance_are_told(s):
+    """Straight links under their weight are no state of rest: the joints would be held elsewhere."""
+    heavy = arm(gravity=-9.81)
+    bent = lb.equilibrium(heavy, locked=["link1", "link2"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", lb.ModelWarning)
+        lb.control.Loop(heavy, LQR(weights(heavy), 0.05, sample_time=0.002, about=bent))
+        lb.control.Loop(s, LQR(weights(s), 0.05, sample_time=0.002, about=s.neutral()))
+    with pytest.warns(lb.ModelWarning, match="no equilibrium of 'arm' .* mode 1 of body"):
+        lb.control.Loop(heavy, LQR(weights(heavy), 0.05, sample_time=0.002, about=heavy.neutral()))

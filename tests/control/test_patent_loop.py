@@ -169,3 +169,79 @@ def test_canadarm_is_stable_with_unknown_payload_and_stiffness(payload, stiffnes
         after = np.ptp(tip[(result.t >= 10.0) & (result.t < 20.0)])
         late = np.ptp(tip[result.t >= 30.0])
         assert late < max(0.35 * after, 1e-3)
+
+
+def weighed(modes, gravity=-9.81):
+    a = lb.Assembly("weighed", gravity=(0, gravity, 0))
+    for i, to in ((1, "world"), (2, "link1")):
+        rod = lb.RigidBody(2.0, (0.5, 0, 0), (0.2, 0.2, 0.2), {"tip": (1.0, 0, 0)})
+        body = lb.beam(1.0, 2.0, EI=200.0, modes={"y": modes}, damping=0.01) if modes else rod
+        joint = lb.Revolute("z", armature=0.5)
+        a.attach(f"link{i}", body, joint, to=to, at=None if to == "world" else "tip")
+    return a.build()
+
+
+@pytest.mark.parametrize("modes", [0, 1])
+def test_an_arm_with_weight_rests_before_and_after_its_motion(modes):
+    s = weighed(modes)
+    path = lb.trajectories.Quintic([0.0, 0.3], [0.5, -0.2], 1.0)
+    motion = lb.control.rest_to_rest(s, path, 1.0, tip=("link2", "tip"))
+    at = [s.layout[name].v_joint.start for name in s.layout]
+    rest, hold = np.zeros(s.nv), np.zeros(s.nv)
+    for row, hinges in ((0, (0.0, 0.3)), (-1, (0.5, -0.2))):
+        hold[at] = motion.force[row]
+        found = s.neutral()
+        found[at] = hinges
+        found = lb.equilibrium(s, found, locked=list(s.layout)) if modes else found
+        np.testing.assert_allclose(motion.q[row], found, atol=2e-5)
+        if row:  # the first forces are those that set off
+            assert np.abs(lb.forward_dynamics(s, motion.q[row], rest, hold)).max() < 1e-2
+    c = lb.control.FlexibleArmController(s, motion, law=LAW, compiled=True)
+    r = lb.simulate(s, 2.0, q0=motion.q[0], torque=c, every=0.1)
+    late = r.q[r.t > 1.2][:, at]
+    assert (
+        np.abs(late - [0.5, -0.2]).max() < 1e-4
+    )  # without its weight in the plan it sinks by 0.1 rad
+
+
+def test_gains_are_those_of_an_arm_at_rest():
+    """The stiffness of a pendulum is that of its weight; without torque it would be that of an arm that falls."""
+    s = weighed(0)
+    path = {"link2": lb.trajectories.Quintic(0.3, 0.4, 0.2)}
+    motion = lb.control.rest_to_rest(s, path, 0.2, tip=("link2", "tip"), q0=[0.7, 0.3])
+    assert np.abs(motion.q[[0, -1], 0] - 0.7).max() < 1e-5
+    law = lb.control.Optimal(force=10.0)
+    made = lb.control.FlexibleArmController(s, motion, law=law)
+    lb.control.Loop(s, made)
+    q, rest, M = motion.q[0], np.zeros(2), lb.mass_matrix(s, motion.q[0])
+    plant = lb.linearize(s, q, rest, lb.inverse_dynamics(s, q, rest, rest))
+    K = -M @ plant.A[2:, :2]
+    Q = np.zeros((4, 4))
+    Q[:2, :2], Q[2:, 2:] = (
+        0.5 * (K + K.T) / law.energy + np.eye(2) / law.position**2,
+        M / law.energy,
+    )
+    wanted = lb.control.lqr_gain(plant, Q, 1.0 / law.force**2, sample_time=0.002)
+    np.testing.assert_allclose(made.schedule.at(0).feedback, wanted, rtol=1e-6)
+
+
+@pytest.mark.parametrize("gravity", [0.0, -9.81])
+def test_the_state_of_the_next_step_is_that_of_the_moving_arm(gravity):
+    """Deviations grow as those of the motion do, and not as those of an arm at rest."""
+    s = weighed(1, gravity)
+    path = lb.trajectories.Quintic([0.0, 0.3], [0.5, -0.2], 1.0)
+    motion = lb.control.rest_to_rest(s, path, 1.0, tip=("link2", "tip"))
+    c = controller(s, motion)
+    row = 200  # one of the 21 instants of gains
+    tau = np.zeros(s.nv)
+    tau[c.places.v] = motion.force[row]
+    model = lb.linearize(s, motion.q[row], motion.v[row], tau)
+    np.testing.assert_allclose(c.schedule.at(row).stiffness, model.A[s.nv :], atol=1e-9)
+
+
+def test_a_motion_is_no_shorter_than_its_path():
+    s = weighed(0)
+    path = lb.trajectories.Quintic([0.0, 0.3], [0.5, -0.2], 0.5)
+    motion = lb.control.rest_to_rest(s, path, 0.5, tip=("link2", "tip"), hold=0.024)
+    assert motion.t[-1] == pytest.approx(0.504)
+    assert np.abs(motion.q[-1] - [0.5, -0.2]).max() < 1e-5

@@ -103,3 +103,35 @@ def test_models_are_compared_by_the_names_of_their_inputs():
     assert len(lines) == 4
     np.testing.assert_allclose(lines[0], lines[2])
     assert figure.axes[0].get_lines()[0].get_color() == figure.axes[0].get_lines()[2].get_color()
+
+
+@pytest.mark.parametrize("made", ["loop", "lqr", "about", "active damping", "computed torque"])
+def test_models_with_their_modes_in_other_places_are_refused(made):
+    """The coordinates of one would be read as others, such as a mode as the angle of a joint."""
+
+    def arm(first, second):
+        a = lb.Assembly("arm")
+        for name, count, to in (("upper", first, "world"), ("fore", second, "upper")):
+            beam = lb.beam(1.0, 1.0, EI=100.0, modes={"y": count}, damping=0.01)
+            a.attach(
+                name, beam, lb.Revolute("z", armature=0.5), to, None if to == "world" else "tip"
+            )
+        return a.build()
+
+    s, other = arm(1, 2), arm(2, 1)
+    options = {"sample_time": 0.01}
+    still = lb.simulate(other, 0.1, every=0.05)
+    pd = control.PD(100.0, 10.0, **options)
+    tries = {
+        "loop": lambda: lb.simulate(other, 0.1, torque=control.Loop(s, pd)),
+        "lqr": lambda: control.LQR(1.0, 1.0, about=s.neutral(), system=other, **options),
+        "about": lambda: control.LQR(1.0, 1.0, about=still, **options),
+        "active damping": lambda: control.ActiveDamping(100.0, 10.0, system=other, **options),
+        "computed torque": lambda: control.ComputedTorque(
+            100.0, 10.0, model="flexible", system=other, **options
+        ),
+    }
+    with pytest.raises(
+        lb.LimberError, match=r"other bodies, joints or modes|must have the|differs"
+    ):
+        control.Loop(s, tries[made]())

@@ -84,3 +84,26 @@ def test_poles_of_pd_are_those_of_the_run_where_the_weight_is_compensated():
     assert tuned.margins.stable and slow == pytest.approx(-1.0, rel=0.01)  # w (1.25 - 0.75)
     r = lb.simulate(s, 4.0, q0=upright + 1e-3, torque=tuned.controller, every=1.0)
     assert np.allclose(r.q[4, 0] - upright, (r.q[3, 0] - upright) * np.exp(slow), rtol=0.01)
+
+
+def test_where_an_arm_settles_under_its_weight_is_told():
+    """gravity=True of the controller compensates the weight of straight links."""
+    a = lb.Assembly("arm", gravity=(0, -9.81, 0))
+    for name, to in (("upper", "world"), ("fore", "upper")):
+        link = lb.beam(1.0, 1.0, EI=100.0, modes={"y": 1}, damping=0.05)
+        joint = lb.Revolute("z", armature=0.3)
+        a.attach(name, link, joint, to, None if to == "world" else "tip")
+    s = a.build()
+    tuned = lb.control.tune(s, "pd", sample_time=0.005)
+    bent = lb.equilibrium(s, locked=["upper", "fore"])
+    r = lb.simulate(s, 8.0, q0=bent, torque=tuned.controller, every=1.0)
+    off = [r.joint(name)[-1, 0] for name in ("upper", "fore")]
+    assert np.abs(off).max() > 2e-3
+    np.testing.assert_allclose(tuned.settles, off, rtol=0.25)
+    assert "settles with" in str(tuned)
+    for other in (
+        lb.control.tune(s, "lqr", sample_time=0.005),
+        lb.control.tune(s.with_parameters({"gravity": np.zeros(3)}), "pd", sample_time=0.005),
+    ):
+        assert not other.settles.any()
+        assert "settles with" not in str(other)

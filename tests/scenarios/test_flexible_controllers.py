@@ -57,6 +57,22 @@ def test_joints_arrive_where_their_paths_end(tmp_path, controller):
     assert set(case.paths) == {"upper", "fore"}
 
 
+@pytest.mark.parametrize("observer", ["", "kalman: {disturbance: 0.05, initial: 1.0e-3}"])
+def test_an_arm_with_weight_is_held_where_its_joints_start(tmp_path, observer):
+    """About the straight links of the initial state, their sag would count as a deviation and move the joints."""
+    head = ARM.replace("model:", "model:\n  gravity: [0, -9.81, 0]", 1)
+    sensors = "sensors: [encoder: {rate: 500, noise: 1.0e-6}, tachometer: {rate: 500, noise: 1.0e-5}]\n  seed: 1"
+    text = f"lqr: {{Q: 10, R: 0.01, sample_time: 0.002, {observer}}}"
+    case = scenario(
+        tmp_path,
+        f"duration: 3\ncontroller:\n  {text}\n  {sensors if observer else 'delay: 0'}",
+        head.replace("0.01}\n      joint", "0.05}\n      joint"),
+    )
+    r = run(case)
+    assert r.joint("upper")[-1, 0] == pytest.approx(0.1, abs=2e-3)
+    assert r.joint("fore")[-1, 0] == pytest.approx(0.9, abs=2e-3)
+
+
 def test_lqg_holds_the_start(tmp_path):
     case = scenario(
         tmp_path,

@@ -31,7 +31,7 @@ from numpy.typing import ArrayLike
 from limber.checks import Array, array, number, shown, whole
 from limber.control.controller import Measured, check_observer
 from limber.control.joint_controller import one_each
-from limber.control.joints import deformed, not_plain
+from limber.control.joints import deformed, not_plain, same_layout
 from limber.control.linear_model import LinearModel
 from limber.control.linearize import linearize
 from limber.control.lqr import torque_inputs
@@ -103,7 +103,7 @@ class ActiveDamping(PD):
             raise ArgumentValueError(
                 f"ActiveDamping is for open systems with plain coordinates, but {s.name!r} has {what}."
             )
-        if tuple(design.layout) != tuple(s.layout) or design.nv != s.nv:
+        if not same_layout(design, s):
             raise ArgumentValueError(
                 f"system: the model {design.name!r} must have the bodies, joints and modes of {s.name!r}."
             )

@@ -175,7 +175,6 @@ class CarriedObject(Controller):
         self._start = np.array(R), np.array(p)
         self._press = np.zeros(len(self.squeeze))
         self._asked: Array | None = None
-        self._tau = np.zeros(self._system.nv)
         self._error, self._held = np.zeros(6), np.zeros(len(self.squeeze))
 
     def command(self, t: float, measured: Measured) -> Array:
@@ -199,8 +198,7 @@ class CarriedObject(Controller):
         torques = share.tau
         if self.joint_damping:
             torques = torques + self.joint_damping * self._behind(there, speeds, rate)
-        self._tau = self._on_joints(torques, self._model, self._system)
-        return self._tau
+        return self._on_joints(torques, self._model, self._system)
 
     def outputs(self) -> dict[str, Array]:
         """Return the pose error of the object and the squeeze forces."""
@@ -244,11 +242,13 @@ class CarriedObject(Controller):
         if not self.squeeze:
             return np.zeros(0)
         grasp = grasp_map(self._seen, q, self.obj)
+        # a delay or a guard may have put other torques into effect than those of the last command
+        applied = np.zeros(self._system.nv) if measured.applied is None else measured.applied
         if self._grips is None:
-            found = constraint_forces(self._system, q, v, self._tau)
+            found = constraint_forces(self._system, q, v, applied)
             rows = grasp.multipliers({name: found[name] for name in grasp.columns})
         else:
-            tau = self._on_joints(self._tau, self._system, self._model)
+            tau = self._on_joints(applied, self._system, self._model)
             vdot = forward_dynamics(self._model, q, v, tau)
             known = self._grips.rows(measured, q, v, vdot)
             rows = np.concatenate([known[self._model.closure_rows[name]] for name in grasp.columns])

@@ -37,7 +37,7 @@ from limber.control.closed_joints import (
 )
 from limber.control.controller import Measured, check_observer
 from limber.control.joint_controller import JointController, one_each
-from limber.control.joints import bodies_of
+from limber.control.joints import bodies_of, same_layout
 from limber.control.loop import Loop
 from limber.dynamics import inverse_dynamics, mass_matrix
 from limber.dynamics.hybrid import hybrid_dynamics
@@ -128,7 +128,7 @@ class ComputedTorque(JointController):
         same = {b: j.dofs for b, j in s.joints.items()} == {
             b: j.dofs for b, j in design.joints.items()
         }
-        if not same or (self._needs_modes and design.nv != s.nv):
+        if not same or (self._needs_modes and not same_layout(design, s)):
             raise ArgumentValueError(
                 f"system: the model {design.name!r} must have the bodies and joints of {s.name!r}, and also the modes if "
                 "it is used as a flexible model."

@@ -54,6 +54,10 @@ class JointController(Controller):
 
     def _find_sensors(self, loop: Any, places: JointPlaces) -> bool:
         """Find the required sensors, and whether they measure the speeds of all joints."""
+        #: Sensors with the places in q and in v that they read.
+        self._read_by = [
+            (x, _places(r.q), _places(r.v)) for x, r in zip(loop.sensors, loop.readers)
+        ]
         if not loop.sensors:
             self.uses: tuple[str, ...] = ()
             return True
@@ -117,6 +121,11 @@ class JointController(Controller):
                 f"{type(self).__name__} is not in a loop yet: pass it to lb.control.Loop or lb.simulate."
             )
         return self._places
+
+
+def _places(read: Any) -> frozenset[int]:
+    """Places that a sensor reads, as a set."""
+    return frozenset() if read is None else frozenset(int(i) for i in read)
 
 
 def driven_channels(controller: Any, loop: Any, labels: tuple[str, ...]) -> np.ndarray:

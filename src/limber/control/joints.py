@@ -62,6 +62,11 @@ def floats(system: System, body: str) -> bool:
     return True
 
 
+def same_layout(one: System, other: System) -> bool:
+    """Whether two systems have the same bodies, with their modes and joints at the same places of q and v."""
+    return dict(one.layout.items()) == dict(other.layout.items())
+
+
 def bodies_of(system: System, places: JointPlaces) -> tuple[str, ...]:
     """The bodies whose joints have these speeds, without duplicates."""
     owner = {i: b for b, x in system.layout.items() for i in range(x.v_joint.start, x.v_joint.stop)}

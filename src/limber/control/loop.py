@@ -17,6 +17,7 @@ from limber.control.actuators.base import Actuator
 from limber.control.commands import checked_initial
 from limber.control.controller import check_controller
 from limber.control.guard import Guard
+from limber.control.joints import same_layout
 from limber.control.sensors.base import Sensor, checked_seed
 from limber.control.session import LoopSession
 from limber.dynamics.evaluate import check_system
@@ -166,10 +167,9 @@ class Loop:
             self._take_parts()
 
     def _refuse_other(self, system: System) -> None:
-        same = system.nq == self.system.nq and tuple(system.layout) == tuple(self.system.layout)
-        if not same:
+        if not same_layout(system, self.system):
             raise ArgumentValueError(
-                f"torque: this loop was made for {self.system.name!r}, but {system.name!r} has other bodies. Make a Loop "
+                f"torque: this loop was made for {self.system.name!r}, but {system.name!r} has other bodies, joints or modes. Make a Loop "
                 "for it."
             )
 

@@ -31,7 +31,8 @@ from limber.control.closed_motions import refuse_broken
 from limber.control.controller import Controller, Measured, check_observer
 from limber.control.fed_coordinates import fed_coordinates
 from limber.control.joint_controller import driven_channels
-from limber.control.joints import JointPlaces, joint_places, not_plain
+from limber.control.joints import JointPlaces, joint_places, not_plain, same_layout
+from limber.control.late_readings import samples_late, with_late_inputs
 from limber.control.linear_model import LinearModel
 from limber.control.linearize import linearize
 from limber.control.loop import Loop
@@ -41,7 +42,6 @@ from limber.dynamics.inverse import inverse_dynamics, mass_matrix
 from limber.errors import ArgumentTypeError, ArgumentValueError, DynamicsError, ModelWarning, warn
 from limber.simulation.laws import SampledLaw, no_memory
 from limber.simulation.result import Result
-from limber.simulation.table import joint_speeds
 
 #: Weights count as negative below this fraction of the largest one.
 ROUNDING = 1e-12
@@ -101,7 +101,7 @@ class LQR(Controller):
     about : (nq,) the configuration to hold, including the modes (`lb.equilibrium`); or a Result, the motion to follow,
         for example from lb.simulate(s, ..., motion={...}), at its own times. In a closed system, a configuration must be
         an equilibrium that the torques can hold: lb.equilibrium(s, q, locked=bodies). In an open one, a ModelWarning says if
-        joints without torques are out of balance there.
+        modes, or joints without torques, are out of balance there.
     points : for a motion, the number of equidistant times at which gains are computed; they are interpolated in
         between.
     delay : the delay from a sample to the effect of its command that the gains account for, s; by default that of the
@@ -166,8 +166,7 @@ class LQR(Controller):
         self._nominal(s, places)
         q, v, tau = self._knots
         design = s if self.system is None else self.system
-        same = tuple(design.layout) == tuple(s.layout) and set(design.closures) == set(s.closures)
-        if not same or design.nv != s.nv:
+        if not same_layout(design, s) or set(design.closures) != set(s.closures):
             raise ArgumentValueError(
                 f"system: the model {design.name!r} must have the bodies, joints, modes and closures of {s.name!r}."
             )
@@ -184,6 +183,7 @@ class LQR(Controller):
         self._small = [self._gains_of(models[i], inertias[i]) for i in range(len(self.times))]
         self.gains = np.array([self._fed.gains(K, models[i]) for i, K in enumerate(self._small)])
         self._acting = self._fed.acting(self.gains)
+        self._read = [x for x in loop.sensors if x.name in self._fed.sensors]
         self._names = models.states
         self._past = (self.gains.shape[2] - 2 * s.nv) // len(places)
         self.uses: tuple[str, ...] = self._fed.sensors
@@ -216,7 +216,7 @@ class LQR(Controller):
         """The nominal motion at samples, and at the points of the gains."""
         if isinstance(self.about, Result):
             r = self.about
-            if r.system.nv != s.nv or tuple(r.system.layout) != tuple(s.layout):
+            if not same_layout(r.system, s):
                 raise ArgumentValueError(
                     f"about: the motion belongs to {r.system.name!r}, which differs from {s.name!r}."
                 )
@@ -330,10 +330,13 @@ class LQR(Controller):
     def linear(self) -> LinearModel:
         """Return the gains at the first point as a discrete model from the states of `lb.linearize` to the torques.
 
-        With an observer, its inputs are the sensor readings (`Kalman.seen`).
+        With an observer, its inputs are the sensor readings (`Kalman.seen`). Without one, all of them are as late as the
+        latest readings (`late_readings`).
         """
         labels = tuple(f"torque {label}" for label in self._prepared.labels)
         gains = state_feedback(self._small[0], self._names, labels, self.sample_time, repr(self))
+        late = max((samples_late("LQR", x, self.sample_time) for x in self._read), default=0)
+        gains = with_late_inputs(gains, [late] * len(gains.inputs))
         return self._with_observer(gains, self._prepared.v)
 
 
@@ -366,8 +369,8 @@ def _held(
 def _warn_of_imbalance(
     system: System, places: JointPlaces, q: Array, tau: Array, argument: str
 ) -> None:
-    """Warn if joints without torques would not stay at rest; `tau` (nv,) would hold everything."""
-    free = np.setdiff1d(joint_speeds(system), places.v)
+    """Warn if modes, or joints without torques, would not stay at rest; `tau` (nv,) would hold everything."""
+    free = np.setdiff1d(np.arange(system.nv), places.v)
     if not tau[free].any():
         return
     M = mass_matrix(system, q)

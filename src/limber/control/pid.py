@@ -23,6 +23,7 @@ from limber.checks import Array, finite_numbers, number, shown
 from limber.control.controller import Measured
 from limber.control.joint_controller import JointController, one_each
 from limber.control.joints import joint_places
+from limber.control.late_readings import samples_late, with_late_inputs
 from limber.control.linear_model import LinearModel
 from limber.control.reference import reference_of
 from limber.dynamics import derivatives, inverse_dynamics
@@ -233,7 +234,7 @@ class PID(JointController):
     def linear(self) -> LinearModel:
         """Return the controller as a discrete linear model, without its limits and its reference.
 
-        With gravity=True it includes the slope of the holding torques at the beginning of the reference, or in the
+        Readings that arrive late are part of it, in whole samples (`late_readings`). With gravity=True it includes the slope of the holding torques at the beginning of the reference, or in the
         neutral configuration if there is none.
         """
         places = self._prepared
@@ -262,11 +263,28 @@ class PID(JointController):
             f"{what} {label}" for what in ("coordinate", "speed") for label in places.labels
         )
         width = 2 * n if self._measures_speeds else n
-        return LinearModel(
+        made = LinearModel(
             A[np.ix_(needed, needed)], B[needed, :width], C[:, needed], D[:, :width],
             tuple(x for x, keep in zip(states, needed) if keep), inputs[:width],
             tuple(f"torque {label}" for label in places.labels), repr(self), T,
         )  # fmt: skip
+        return with_late_inputs(made, self._late()[:width])
+
+    def _late(self) -> list[int]:
+        """By how many samples the readings of positions, and then those of speeds, are late."""
+        places, name = self._prepared, type(self).__name__
+        wanted = [(0, i) for i in places.q.tolist()] + [(1, i) for i in places.v.tolist()]
+        return [
+            max(
+                (
+                    samples_late(name, x, self.sample_time)
+                    for x, *read in self._read_by
+                    if i in read[of]
+                ),
+                default=0,
+            )
+            for of, i in wanted
+        ]
 
 
 class PD(PID):

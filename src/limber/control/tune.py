@@ -43,6 +43,8 @@ METHODS = ("pd", "lqr")
 ENOUGH = 0.4
 #: A bandwidth is low if it is below the first one by this factor.
 LOW = 4.0
+#: The text says by how much joints settle away if it is more than this, rad or m.
+SETTLED = 1e-3
 #: How often the bandwidth is halved at most.
 HALVED = 12
 #: The bandwidth of a rigid system is the sampling frequency over this.
@@ -59,6 +61,8 @@ class Tuned:
     kp, kd : (joints,), the diagonal gains of "pd"; for "lqr", the gains of each joint on itself.
     K : (joints, 2 nv) for [dq, dv], and further columns for pending commands if there is a delay.
     margins : of the sampled loop, `lb.control.Margins`.
+    settles : (joints,) rad or m, by how much, about, the joints settle away from q under their weight. "pd" compensates the weight
+        of the undeformed system; "lqr" that of the deformed one, so that it is zero.
     unmoved : names of degrees of freedom that the joints do not move about this configuration; the margins ignore them.
     note : why the chosen bandwidth is low, if joints without rotor inertia may be the reason; otherwise empty.
     """
@@ -72,6 +76,7 @@ class Tuned:
     margins: Margins
     unmoved: tuple[str, ...]
     controller: Any
+    settles: Array
     note: str = ""
 
     def __repr__(self) -> str:
@@ -89,6 +94,12 @@ class Tuned:
             f"{name.ljust(width)}  {kp:<12.6g}{kd:.6g}"
             for name, kp, kd in zip(self.joints, self.kp, self.kd)
         ]
+        most = int(np.abs(self.settles).argmax())
+        if abs(self.settles[most]) > SETTLED:
+            lines.append(
+                f"Under its weight the system settles with {self.joints[most]} {self.settles[most]:.3g} rad or m away: PD compensates the weight "
+                "of the undeformed system. Take a PID with ki, method='lqr', or stiffer gains."
+            )
         if self.unmoved:
             lines.append(
                 f"{len(self.unmoved)} degrees of freedom are not moved by the joints in this configuration and are left "
@@ -188,6 +199,7 @@ class _Design:
         straight[places.q] = self.q[places.q]
         weight = derivatives(s, straight, rest, rest, "inverse_dynamics", by="q")
         self.holding = weight.q[np.ix_(places.v, places.v)]  # the slope of what gravity=True adds
+        self.missing = (tau - weight.value)[places.v]  # what it lacks for the deformed system
         self.M = mass_matrix(s, self.q)
         self.M_r = self.M[np.ix_(places.v, places.v)]
         whole = linearize(s, self.q, rest, tau, inputs=torque_inputs(s, places))
@@ -220,15 +232,17 @@ class _Design:
         law = state_feedback(small, self.plant.states, self.plant.inputs, self.T, method)
         rows = np.arange(len(at))
         kp, kd = K[rows, at], K[rows, nv + at]
+        settles = np.zeros(len(at))
         hold: Any = {"sample_time": self.T}
         if method == "pd":
+            settles = -self.missing / kp
             controller: Any = PD(kp, kd, reference=self.q[self.places.q], gravity=True, **hold)
         else:
             Q, R = self._weights(w)
             controller = LQR(Q, R, about=self.q, delay=self.delay, system=self.s, **hold)
         found = margins(self.plant, law, delay=self.delay)
         return Tuned(
-            method, self.places.labels, w, kp, kd, K, found, self.unmoved, controller
+            method, self.places.labels, w, kp, kd, K, found, self.unmoved, controller, settles
         )  # fmt: skip
 
     def _pd(self, w: float) -> Array:

@@ -35,15 +35,15 @@ class SlewSection(Section):
     shaper: Annotated[str, choice(*KINDS)] | None = None
     modes: Count = 1
 
-    def build(self, system: System, hub: str, start: Array) -> EigenAxisSlew:
-        """The slew from the initial attitude."""
+    def build(self, system: System, hub: str, start: Array, q0: Array) -> EigenAxisSlew:
+        """The slew from the initial attitude, for modes in the initial configuration."""
         axis = np.asarray(self.axis, dtype=float)
         turn = quaternion_of_vector(self.angle * axis / math.sqrt(axis @ axis))
         slew = EigenAxisSlew(start, product(start, turn), self.duration, begin=self.begin)
         if self.shaper is None:
             return slew
         shaper: Shaper | None = None
-        for omega, _ in hub_modes(system, hub)[: self.modes]:
+        for omega, _ in hub_modes(system, hub, q0)[: self.modes]:
             one = KINDS[self.shaper](omega)
             shaper = one if shaper is None else shaper * one
         return slew if shaper is None else slew.shaped(shaper)
@@ -96,7 +96,7 @@ class AttitudeSection(Section):
                 )
             filters: list[SecondOrder] = []
             if self.notches is not None:
-                filters += notches(system, self.hub, **dict(self.notches))
+                filters += notches(system, self.hub, q=q0, **dict(self.notches))
             if self.low_pass is not None:
                 filters.append(low_pass(self.low_pass))
             reference = None
@@ -108,7 +108,7 @@ class AttitudeSection(Section):
                 free_hub(system, self.hub, "slew")
                 first = system.layout[self.hub].q_joint.start
                 start = product(placed(system, self.hub), q0[first : first + 4])
-                reference = self.slew.build(system, self.hub, start)
+                reference = self.slew.build(system, self.hub, start, q0)
             unloading = None
             if self.unloading is not None:
                 given = {key: x for key, x in dict(self.unloading).items() if x is not None}
@@ -116,5 +116,6 @@ class AttitudeSection(Section):
             made = AttitudeController(
                 self.hub, self.bandwidth, damping=self.damping, integral_time=self.integral_time,
                 sample_time=self.sample_time, reference=reference, filters=filters, unloading=unloading,
+                q=q0,
             )  # fmt: skip
         return made, {}

@@ -116,6 +116,7 @@ class FlexibleArmSection(Section):
             motion = rest_to_rest(
                 model, reference, self.duration, tip=(self.tip[0], self.tip[1]),
                 sample_time=self.sample_time, hold=self.hold, tracking=self.tracking, change=self.change,
+                q0=q0,
             )  # fmt: skip
             law: Impedance | Optimal
             if self.impedance is not None:

@@ -20,6 +20,7 @@ from limber.control import (
 )
 from limber.control.controller import Controller
 from limber.control.inversion.outputs import checked_outputs
+from limber.control.joints import deformed
 from limber.dynamics import pose
 from limber.io.document import Where
 from limber.io.fields import Axis, Flag, Name, Number, choice, whole
@@ -38,9 +39,15 @@ class KalmanSection(Section):
     initial: OneEach = 1e-2
     extended: Flag = False
 
-    def build(self, q0: Array) -> Kalman:
-        """The observer, which starts at the initial state of the scenario."""
-        return Kalman(self.disturbance, q=q0, initial=self.initial, extended=self.extended)
+    def build(self, system: System, q0: Array) -> Kalman:
+        """The observer, which starts at the initial state of the scenario; a linear one about its equilibrium."""
+        q = q0 if self.extended else _resting(system, q0)
+        return Kalman(self.disturbance, q=q, initial=self.initial, extended=self.extended)
+
+
+def _resting(system: System, q0: Array) -> Array:
+    """The initial configuration, of an open system with its modes in equilibrium."""
+    return q0 if system.closures else deformed(system, q0)
 
 
 class FollowingSection(Section):
@@ -60,7 +67,7 @@ class FollowingSection(Section):
         given = {key: getattr(self, key) for key in type(self).model_fields if key != "kalman"}
         given["reference"] = reference or None
         if self.kalman is not None:
-            given["observer"] = self.kalman.build(q0)
+            given["observer"] = self.kalman.build(system, q0)
         with where.checked():
             return self._made(q0, **given), paths
 
@@ -100,7 +107,8 @@ class ActiveDampingSection(FollowingSection):
 
 
 class LQRSection(Section):
-    """State feedback about the initial state, or along joint paths. See `limber.control.LQR`.
+    """State feedback about the initial positions of the joints, with bodies bent by their weight, or along joint paths. See
+    `limber.control.LQR`.
 
     With a reference, the nominal motion is the one in which the joints follow their paths exactly.
     """
@@ -122,7 +130,7 @@ class LQRSection(Section):
                 raise (where / "reference" / name).error(
                     "must be a path. To hold a joint where it starts, leave it out."
                 )
-        about: Any = q0
+        about: Any
         with where.checked():
             if paths:
                 held = [n for n, j in system.joints.items() if j.dofs and n not in paths]
@@ -132,7 +140,9 @@ class LQRSection(Section):
                     )
                 longest = max(path.duration for path in paths.values())
                 about = simulate(system, longest, q0=q0, motion=dict(paths), every=self.sample_time)
-            observer = None if self.kalman is None else self.kalman.build(q0)
+            else:
+                about = _resting(system, q0)
+            observer = None if self.kalman is None else self.kalman.build(system, q0)
             made = LQR(
                 self.Q, self.R, sample_time=self.sample_time, about=about, bodies=self.bodies,
                 points=self.points, delay=self.delay, observer=observer,

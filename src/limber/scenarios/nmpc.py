@@ -91,7 +91,7 @@ class NMPCSection(Section):
                 system, self.intervals, sample_time=self.sample_time, costs=costs, nodes=boxes, joints=self.bodies,
                 torque=self.torque, speed=self.speed, coordinates=self.coordinates, end=wanted(longest)[0],
                 start_iterations=self.start_iterations,
-                observer=None if self.kalman is None else self.kalman.build(q0),
+                observer=None if self.kalman is None else self.kalman.build(system, q0),
             )  # fmt: skip
         return made, paths
 

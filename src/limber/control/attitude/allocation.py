@@ -38,6 +38,7 @@ class TorqueOnHub:
 
     turning: tuple[int, ...] = ()
     labels: tuple[str, ...] = ()
+    placement: Array = np.zeros((3, 0))  # the axes that were found in a configuration
     reads: tuple[int, ...] = ()  # places in v of wheels, or in q of gimbals, that must be measured
     stores = False
 
@@ -51,9 +52,10 @@ class Wheels:
 
     stores = True
 
-    def __init__(self, system: System, hub: str, wheels: Sequence[ReactionWheel]):
+    def __init__(self, system: System, hub: str, wheels: Sequence[ReactionWheel], q: Array):
         self.labels = tuple(wheel.name for wheel in wheels)
-        self.axes = np.column_stack([turning_axis(system, hub, name) for name in self.labels])
+        self.axes = np.column_stack([turning_axis(system, hub, name, q) for name in self.labels])
+        self.placement = self.axes
         _refuse_plane(self.axes, "wheels", self.labels)
         self.inverse = np.linalg.pinv(self.axes)
         self.limits = np.array([wheel.torque for wheel in wheels])
@@ -83,10 +85,14 @@ class MomentGyros:
 
     stores = True
 
-    def __init__(self, system: System, hub: str, gyros: Sequence[MomentGyro]):
+    def __init__(self, system: System, hub: str, gyros: Sequence[MomentGyro], q: Array):
         self.labels = tuple(gyro.name for gyro in gyros)
-        self.gimbals = np.column_stack([turning_axis(system, hub, gyro.gimbal) for gyro in gyros])
-        self.spins = np.column_stack([turning_axis(system, hub, gyro.name) for gyro in gyros])
+        at = np.array(q)
+        for gyro in gyros:  # the spin axes are those at gimbal angles of zero
+            at[system.layout[gyro.gimbal].q_joint] = 0.0
+        axes = [[turning_axis(system, hub, x, at) for x in (g.gimbal, g.name)] for g in gyros]
+        self.gimbals, self.spins = np.transpose(axes, (1, 2, 0))
+        self.placement = np.hstack([self.gimbals, self.spins])
         self.across = np.cross(self.gimbals.T, self.spins.T).T
         self.stored = np.array([gyro.momentum for gyro in gyros])
         self.limits = np.array([gyro.gimbal_rate for gyro in gyros])
@@ -141,8 +147,11 @@ class Thrusters:
         return found, self.moments @ found
 
 
-def allocation(system: System, hub: str, actuators: Sequence[Any]) -> Any:
-    """The source of torques in a loop: its wheels, its moment gyros, or a torque on the hub itself."""
+def allocation(system: System, hub: str, actuators: Sequence[Any], q: Array) -> Any:
+    """The source of torques in a loop: its wheels, its moment gyros, or a torque on the hub itself.
+
+    q : (nq,) the configuration in which wheels and gyros are placed.
+    """
     wheels = [x for x in actuators if isinstance(x, ReactionWheel)]
     gyros = [x for x in actuators if isinstance(x, MomentGyro)]
     if wheels and gyros:
@@ -151,9 +160,9 @@ def allocation(system: System, hub: str, actuators: Sequence[Any]) -> Any:
             "Leave the other out of actuators."
         )
     if wheels:
-        return Wheels(system, hub, wheels)
+        return Wheels(system, hub, wheels, q)
     if gyros:
-        return MomentGyros(system, hub, gyros)
+        return MomentGyros(system, hub, gyros, q)
     return TorqueOnHub()
 
 

@@ -9,7 +9,7 @@ controller computes at every sample
     feedback = filters(-J (bandwidth^2 (e + i) + 2 damping bandwidth r))
     torque = feedback + J (R_e^T a_d - r x R_e^T w_d) + w x (J w + h)
 
-where J is the inertia of the undeformed system about its centre of mass (Wie, Weiss & Arapostathis, Quaternion feedback
+where J is the inertia of the undeformed system about its centre of mass, with its joints in one configuration (Wie, Weiss & Arapostathis, Quaternion feedback
 regulator for spacecraft eigenaxis rotations, 1989). Errors of a rigid body decay about the eigenaxis with the natural
 frequency `bandwidth` and the damping ratio `damping`. Wheels, moment gyros or thrusters produce the torque
 (`allocation`). While momentum is unloaded, thrusters add a torque, which the wheels counteract.
@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
-from limber.checks import Array, array, number, shown, unit_quaternion
+from limber.checks import Array, array, finite_numbers, number, shown, unit_quaternion
 from limber.control.actuators import MomentGyro, ReactionWheel, Thruster
 from limber.control.attitude.allocation import (
     MomentGyros,
@@ -37,7 +37,7 @@ from limber.control.attitude.allocation import (
 from limber.control.attitude.estimator import AttitudeEstimator
 from limber.control.attitude.filters import FilterBank, SecondOrder
 from limber.control.attitude.momentum import MomentumManager, Unloading
-from limber.control.attitude.rigid import free_hub, placed, rigid_craft
+from limber.control.attitude.rigid import RigidCraft, free_hub, placed, rigid_craft, undeformed
 from limber.control.attitude.slew import AttitudeMotion, EigenAxisSlew
 from limber.control.controller import Controller, Measured, check_observer, observed_feedback
 from limber.control.linear_model import LinearModel
@@ -46,6 +46,8 @@ from limber.errors import ArgumentTypeError, ArgumentValueError, ModelWarning, w
 
 #: A slew is checked at this many points; wheels that lack no more than rounding are strong enough.
 SLEW_POINTS, ROUNDING = 401, 1e-6
+#: Another configuration at the start is told if the inertia, or the axis of a wheel, differs by this fraction.
+ELSEWHERE = 0.1
 
 AXES = ("x", "y", "z")
 
@@ -67,6 +69,8 @@ class AttitudeController(Controller):
     unloading : an `Unloading`, which says when thrusters take momentum out of wheels or gyros.
     observer : with sensors, the estimator of attitude and rate; by default an `AttitudeEstimator`.
     system : the model from which J is computed, if it is not the system of the loop.
+    q : (nq,) the configuration of the joints in which the craft is controlled, for J and the axes of wheels and gyros;
+        neutral by default. A ModelWarning says if the first state that is measured differs much from it.
 
     The torques are produced by the `ReactionWheel`s or `MomentGyro`s of the loop; if it has neither, by its
     `Thruster`s; without actuators they act on the hub. With sensors, unloading needs tachometers on the wheels, to know
@@ -88,8 +92,10 @@ class AttitudeController(Controller):
         unloading: Unloading | None = None,
         observer: AttitudeEstimator | None = None,
         system: System | None = None,
+        q: ArrayLike | None = None,
     ):
         self.hub = hub
+        self.q = None if q is None else finite_numbers("q", q, "(nq,)")
         self.bandwidth = number("bandwidth", bandwidth, above=0.0)
         self.damping = number("damping", damping, minimum=0.0)
         self.integral_time = (
@@ -121,11 +127,11 @@ class AttitudeController(Controller):
         s: System = loop.system
         place = free_hub(s, self.hub, "AttitudeController")
         self._refuse_others(loop)
-        self._make = allocation(s, self.hub, loop.actuators)
-        model = s if self.system is None else self.system
-        self.craft = rigid_craft(
-            model, self.hub, () if self.system is not None else self._make.turning
-        )
+        if self.q is not None and self.q.shape != (s.nq,):
+            raise ArgumentValueError(f"q must have shape ({s.nq},), got {self.q.shape}.")
+        self._system, self._actuators = s, loop.actuators
+        self._q = s.neutral() if self.q is None else self.q
+        self._make, self.craft = self._craft_in(self._q)
         self._width = len(loop.channels) if loop.actuators else s.nv
         self._quaternion = slice(
             s.layout[self.hub].q_joint.start, s.layout[self.hub].q_joint.start + 4
@@ -149,6 +155,30 @@ class AttitudeController(Controller):
                 )
             self._manager = MomentumManager(self.unloading)
         self._warn_of_weak_wheels()
+
+    def _craft_in(self, q: Array) -> tuple[Any, RigidCraft]:
+        """The source of torques, and the inertia, in a configuration."""
+        s = self._system
+        make = allocation(s, self.hub, self._actuators, undeformed(s, s, q))
+        model, turning = (s, make.turning) if self.system is None else (self.system, ())
+        return make, rigid_craft(model, self.hub, undeformed(model, s, q), turning)
+
+    def _warn_of_configuration(self, q: Array) -> None:
+        """Warn if the configuration at the start is not the one of the design; joints that are not measured are nan."""
+        make, craft = self._craft_in(np.where(np.isfinite(q), q, self._q))
+        J = np.linalg.solve(self.craft.inertia, craft.inertia)
+        off = float(np.abs(np.linalg.eigvals(J) - 1.0).max())
+        turned = float(np.abs(make.placement - self._make.placement).max(initial=0.0))
+        if max(off, turned) > ELSEWHERE:
+            what = f"the inertia of the craft differs by {100.0 * off:.2g} %"
+            if turned > ELSEWHERE:
+                what = "wheels or gyros have other axes"
+            warn(
+                f"{type(self).__name__}: {what} at the start of the run from the configuration for which the controller is made, "
+                f"{'which is neutral' if self.q is None else 'its q'}: errors do not decay as they should. Give q=, the configuration of the "
+                "joints in which the craft is controlled, to the controller, and to attitude_model and notches.",
+                ModelWarning,
+            )
 
     def _warn_of_weak_wheels(self) -> None:
         """Warn if the torque or the momentum of a slew of the rigid craft, from rest, exceeds the limits of the
@@ -219,6 +249,7 @@ class AttitudeController(Controller):
         """Reset the controller, at the measured attitude."""
         self._bank.reset()
         self._integral = np.zeros(3)
+        self._warn_of_configuration(measured.q)
         if self._manager is not None:
             self._manager.reset()
         if self._observer is not None:

@@ -21,6 +21,7 @@ import numpy as np
 from limber.checks import Array, array, number
 from limber.control.attitude.controller import AttitudeController
 from limber.control.attitude.linear import attitude_model
+from limber.control.attitude.rigid import undeformed
 from limber.control.controller import Measured
 from limber.control.linear_model import LinearModel
 from limber.control.lqr import lqr_gain
@@ -34,7 +35,7 @@ class OptimalAttitude(AttitudeController):
 
     Parameters
     ----------
-    hub, sample_time, reference, unloading, observer, system : as for `AttitudeController`.
+    hub, sample_time, reference, unloading, observer, system, q : as for `AttitudeController`.
     rotation, torque, energy : rad, N m and J: values of the attitude error, the torque on the hub and the kinetic
         energy of the modes that are equally costly.
     noise : standard deviations of the attitude, rad, and of the rate, rad/s, as the observer returns them.
@@ -81,10 +82,11 @@ class OptimalAttitude(AttitudeController):
         """Compute the gains for the system of the loop and its delay."""
         super().prepare(loop)
         system = loop.system if self.system is None else self.system
-        model = attitude_model(system, self.hub)
+        q = undeformed(system, loop.system, self._q)
+        model = attitude_model(system, self.hub, q=q)
         plant = model.sampled(self.sample_time, loop.delay)
         weights = np.zeros((plant.order, plant.order))
-        weights[: model.order, : model.order] = self._weights(system, model)
+        weights[: model.order, : model.order] = self._weights(system, model, q)
         self._K = lqr_gain(plant, weights, 1.0 / self.torque**2)
         W = self.disturbance**2 * plant.B @ plant.B.T
         R = np.diag(np.repeat(np.square(self.noise), 3))
@@ -103,7 +105,7 @@ class OptimalAttitude(AttitudeController):
             [0.5 * T * T * np.eye(3), T * np.eye(3)]
         )
 
-    def _weights(self, system: Any, model: LinearModel) -> Array:
+    def _weights(self, system: Any, model: LinearModel, q: Array) -> Array:
         """Weights of rotations and of the rates of modes."""
         assert model.T is not None
         nv = system.nv
@@ -113,7 +115,7 @@ class OptimalAttitude(AttitudeController):
             for where in system.layout.values()
             for i in range(where.v_modes.start, where.v_modes.stop)
         ]
-        M = mass_matrix(system, system.neutral())[np.ix_(modes, modes)]
+        M = mass_matrix(system, q)[np.ix_(modes, modes)]
         turned, rates = model.T[place : place + 3], model.T[nv:][modes]
         return turned.T @ turned / self.rotation**2 + rates.T @ M @ rates / (2.0 * self.energy)
 

@@ -19,7 +19,7 @@ from limber.joints import Free
 
 @dataclass(frozen=True, eq=False)
 class RigidCraft:
-    """Inertia in hub axes, in the neutral configuration and without deformation.
+    """Inertia in hub axes, without deformation.
 
     inertia : (3, 3) of the whole system about its centre of mass, kg m^2; times the angular velocity of the hub it is
         the angular momentum of the system while the wheels are locked.
@@ -57,10 +57,21 @@ def placed(system: System, hub: str) -> Array:
     return quaternion_of(pose(system, system.neutral(), hub)[0])
 
 
-def rigid_craft(system: System, hub: str, turning: Iterable[int] = ()) -> RigidCraft:
+def undeformed(model: System, system: System, q: Array) -> Array:
+    """The configuration of a model without deformation, with the joints of q, a configuration of a system with the same
+    joints."""
+    found = model.neutral()
+    for body, where in system.layout.items():
+        there = model.layout.get(body)
+        if there is not None and found[there.q_joint].shape == q[where.q_joint].shape:
+            found[there.q_joint] = q[where.q_joint]
+    return found
+
+
+def rigid_craft(system: System, hub: str, q: Array, turning: Iterable[int] = ()) -> RigidCraft:
     """The inertia of a system about its centre of mass; `turning` has the places in v of wheels that turn freely."""
     place = free_hub(system, hub, "AttitudeController")
-    M = mass_matrix(system, system.neutral())
+    M = mass_matrix(system, q)
     spin = np.arange(place.start, place.start + 3)
     line = np.arange(place.start + 3, place.stop)
     mass = M[line[0], line[0]]
@@ -77,8 +88,7 @@ def _without(M: Array, kept: Array, free: Array) -> Array:
     return M[np.ix_(kept, kept)] - across @ np.linalg.solve(M[np.ix_(free, free)], across.T)
 
 
-def turning_axis(system: System, hub: str, body: str) -> Array:
-    """(3,) the axis of the revolute joint of a body, in hub axes, in the neutral configuration."""
-    q = system.neutral()
+def turning_axis(system: System, hub: str, body: str, q: Array) -> Array:
+    """(3,) the axis of the revolute joint of a body, in hub axes."""
     R, _ = pose(system, q, hub)
     return R.T @ jacobian(system, q, body)[:3, system.layout[body].v_joint.start]

@@ -26,6 +26,7 @@ from limber.assembly.system import System
 from limber.checks import Array, number, numbers, shown, whole
 from limber.control.controller import Controller, Measured
 from limber.control.joint_controller import driven_channels
+from limber.control.joints import same_layout
 from limber.control.optimal import qp
 from limber.control.optimal.objective import Objective
 from limber.control.optimal.pattern import Pattern
@@ -209,7 +210,7 @@ class NMPC(Controller):
     def prepare(self, loop: Any) -> None:
         """Find the actuators, and check that the state is known."""
         s = loop.system
-        if s.nq != self.system.nq or tuple(s.layout) != tuple(self.system.layout):
+        if not same_layout(s, self.system):
             raise ArgumentValueError(
                 f"NMPC: its model {self.system.name!r} and the system of the loop {s.name!r} have different bodies or "
                 "modes."

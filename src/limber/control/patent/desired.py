@@ -1,15 +1,15 @@
 r"""The desired motion of a flexible arm: hinges, deformations and the corresponding forces, step by step.
 
 A path of the hinges alone leaves a flexible arm vibrating at its end. `rest_to_rest` finds the forces that move the arm
-from rest at the beginning of the path to rest at its end, undeformed, with its tip near the path that the rigid arm
-would take:
+from rest at the beginning of the path to rest at its end, with its tip near the path that the rigid arm would take:
 
     minimize    sum |tip - tip of the rigid arm|^2 / tracking^2 + |change of the forces|^2 / change^2
     subject to  x[k + 1] = step(x[k], forces[k]),    x[n] at rest
 
 by Gauss-Newton steps, each of which is a linear-quadratic problem solved by a Riccati recursion; the end has its own
 weight. The first motion that ends at rest is accepted. It satisfies the equations of the arm to working accuracy, and
-is near the optimum.
+is near the optimum. At rest, forces hold the hinges, and the arm is bent by its weight; without gravity it is
+undeformed.
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
-from limber.checks import Array, number
-from limber.control.joints import JointPlaces, joint_places, not_plain
+from limber.checks import Array, array, number
+from limber.control.joints import JointPlaces, deformed, joint_places, not_plain
 from limber.control.reference import reference_of
 from limber.dynamics import derivatives, forward_dynamics, inverse_dynamics, jacobian, pose
 from limber.errors import ArgumentValueError, SimulationError
@@ -119,23 +120,26 @@ def rest_to_rest(
     tracking: float = 0.05,
     change: float = 10.0,
     start: float = 0.0,
+    q0: ArrayLike | None = None,
 ) -> DesiredMotion:
-    """Plan a motion of the flexible arm from rest to rest, undeformed at both ends.
+    """Plan a motion of the flexible arm from rest to rest, in static equilibrium at both ends.
 
     The head of this file describes the method.
 
     Parameters
     ----------
     path : the path of the hinges, like `reference` of `PID`: a `Trajectory`, a function, or {body: either}.
-    duration : s; the arm is at rest afterwards.
+    duration : s; the arm is at rest afterwards, from the next multiple of `hold` on.
     tip : (body, node) that should stay near the path that it would take on the rigid arm.
     sample_time : s, of the returned motion, and so of the controller.
     hold : s, the time for which forces are held; a multiple of sample_time.
     tracking : m, a deviation of the tip from its path that costs as much as `change`.
     change : N m, a change of the forces from one hold to the next that costs as much as `tracking`.
     start : the time at which the path begins, s.
+    q0 : (nq,) the configuration in which hinges stay that the path does not name; neutral by default.
     """
     places = plain_speeds(system)
+    first = system.neutral() if q0 is None else array("q0", q0, (system.nq,))
     duration = number("duration", duration, above=0.0)
     sample_time = number("sample_time", sample_time, above=0.0)
     each = round(number("hold", hold, above=0.0) / sample_time)
@@ -143,19 +147,21 @@ def rest_to_rest(
         raise ArgumentValueError(
             f"hold must be a multiple of sample_time = {sample_time:g} s, got {hold:g} s."
         )
-    steps = round(duration / hold)
+    steps = math.ceil(duration / hold - 1e-9)
     reference = reference_of(path, places)
     if reference is None:
         raise ArgumentValueError("path must be a motion of the hinges, got None.")
     body, node = tip
-    nv, m = system.nv, len(places)
+    nv = system.nv
     t = np.array(start + hold * np.arange(steps + 1), dtype=np.float64)
     rigid = np.tile(system.neutral(), (steps + 1, 1))
-    rigid[:, places.q] = [reference(x, system.neutral()[places.q])[0] for x in t]
-    goal = np.concatenate([rigid[-1], np.zeros(nv)])
+    moves = [reference(x, first[places.q]) for x in t]
+    rigid[:, places.q] = [position for position, _, _ in moves]
+    ends = [_still(system, places, x) for x in (rigid[0], rigid[-1])]
+    goal = np.concatenate([ends[1][0], np.zeros(nv)])
     wanted = _position(system, rigid, body, node)
-    aim = np.concatenate([goal, np.zeros(m)])
-    q, v, force = _rigid_guess(system, places, rigid, reference, t)
+    aim = np.concatenate([goal, ends[1][1]])
+    q, v, force = _rigid_guess(system, places, rigid, moves, hold, ends)
     scale = 1.0 / tracking**2, 1.0 / change**2
     for _ in range(ITERATIONS):
         tau = np.zeros((steps + 1, nv))
@@ -173,14 +179,22 @@ def rest_to_rest(
             f"no motion from rest to rest was found in {ITERATIONS} iterations for {system.name!r} and {duration:g} s: give it more "
             "time, or a larger `tracking`."
         )
+    force[-1] = ends[1][1]
     return _sampled(system, places, q[0], force, t[0], sample_time, each)
+
+
+def _still(system: System, places: JointPlaces, q: Array) -> tuple[Array, Array]:
+    """The equilibrium with the hinges of q, and the forces that hold them there."""
+    q, rest = deformed(system, q), np.zeros(system.nv)
+    return q, inverse_dynamics(system, q, rest, rest)[places.v]
 
 
 def _sampled(
     system: System, places: JointPlaces, q0: Array, force: Array, t0: float, time: float, each: int
 ) -> DesiredMotion:
-    """The motion under forces held for `each` samples, at all samples; at rest without force at the end."""
-    rows = np.append(np.repeat(force[:-1], each, axis=0), np.zeros((1, len(places))), axis=0)
+    """The motion under forces held for `each` samples, at all samples; the last force is that of the last sample
+    alone."""
+    rows = np.append(np.repeat(force[:-1], each, axis=0), force[-1:], axis=0)
     tau = np.zeros((len(rows), system.nv))
     tau[:, places.v] = rows
     q, v = np.tile(q0, (len(rows), 1)), np.zeros((len(rows), system.nv))
@@ -192,19 +206,28 @@ def _sampled(
 
 
 def _rigid_guess(
-    system: System, places: JointPlaces, rigid: Array, reference: Any, t: Array
+    system: System, places: JointPlaces, rigid: Array, moves: list, time: float, ends: list
 ) -> tuple[Array, Array, Array]:
-    """The motion of the flexible arm under the forces that move the rigid one along its path."""
+    """The motion of the flexible arm under the forces that move the rigid one along its path.
+
+    moves : position, velocity and acceleration of the hinges at instants this `time` apart.
+    ends : the equilibria of the flexible arm at both ends, with their forces. What these differ from those of the rigid
+        arm is added in proportion to the time.
+    """
     n, nv = rigid.shape
     rates = np.zeros((2, n, nv))
-    for i, x in enumerate(t):
-        rates[0, i, places.v], rates[1, i, places.v] = reference(x, system.neutral()[places.q])[1:]
+    rates[0, :, places.v] = np.transpose([velocity for _, velocity, _ in moves])
+    rates[1, :, places.v] = np.transpose([acceleration for _, _, acceleration in moves])
     force = inverse_dynamics(system, rigid, *rates)[:, places.v]
+    rest, part = np.zeros((2, nv)), np.linspace(0.0, 1.0, n)[:, None]
+    weight = inverse_dynamics(system, rigid[[0, -1]], rest, rest)[:, places.v]
+    force += (1.0 - part) * (ends[0][1] - weight[0]) + part * (ends[1][1] - weight[1])
     tau = np.zeros(nv)
     q, v = rigid.copy(), np.zeros((n, nv))
+    q[0] = ends[0][0]
     for i in range(n - 1):
         tau[places.v] = force[i]
-        q[i + 1], v[i + 1] = advanced(system, q[i], v[i], tau, t[1] - t[0])
+        q[i + 1], v[i + 1] = advanced(system, q[i], v[i], tau, time)
     return q, v, force
 
 

@@ -1,6 +1,7 @@
 r"""Gains along a desired motion: how strongly the loop corrects forces, and how far it trusts its sensors.
 
-At instants along the motion the arm is linearized at rest. The forces of the hinges are corrected by dT = -K dx, with
+At instants along the motion the arm is linearized: moving, for its state of the next step, and held at rest, for gains. The
+forces of the hinges are corrected by dT = -K dx, with
 
     `Impedance`   K of the hinges alone, each a spring and a damper.  If hinges are measured where they are driven, it
                   removes energy from the arm, whatever its payload and stiffness are.
@@ -24,7 +25,7 @@ from limber.control.joints import JointPlaces
 from limber.control.patent.desired import DesiredMotion, slopes
 from limber.control.riccati import discrete_riccati
 from limber.control.sampled import held
-from limber.dynamics import mass_matrix
+from limber.dynamics import inverse_dynamics, mass_matrix
 from limber.errors import ArgumentValueError
 
 OneEach = float | tuple[float, ...]
@@ -145,26 +146,42 @@ class Schedule:
         rows = np.unique(np.linspace(0, len(motion.t) - 1, instants).astype(int))
         between = 0.5 * (rows[1:] + rows[:-1])
         self._nearest = np.searchsorted(between, np.arange(len(motion.t))).tolist()
-        q = motion.q[rows]
-        rest = np.zeros_like(q)
-        M = mass_matrix(system, q)
-        nv, time = system.nv, motion.sample_time
-        self.gains = []
-        for A, B, mass in zip(*slopes(system, places, q, rest, rest), M):
-            K = law.feedback(A, B, mass, places, time)
-            response = B[nv:]
-            inertia = np.linalg.inv(response[places.v])
-            self.gains.append(
-                Gains(
-                    K,
-                    A[nv:],
-                    inertia,
-                    response,
-                    response @ inertia,
-                    held(A, np.eye(2 * nv), time)[1],
-                    None if noise is None else noise.observer(A, B, places, time, speeds),
-                )
-            )
+        q, v = motion.q[rows], motion.v[rows]
+        rest, acting = np.zeros_like(q), np.zeros_like(q)
+        acting[:, places.v] = motion.force[rows]
+        still = slopes(system, places, q, rest, inverse_dynamics(system, q, rest, rest))
+        moving = slopes(system, places, q, v, acting)[0]
+        self.gains = [
+            self._made(system, places, motion.sample_time, law, noise, speeds, *x)
+            for x in zip(*still, moving, mass_matrix(system, q))
+        ]
+
+    @staticmethod
+    def _made(
+        system: System,
+        places: JointPlaces,
+        time: float,
+        law: Impedance | Optimal,
+        noise: Noise | None,
+        speeds: bool,
+        A: Array,
+        B: Array,
+        moving: Array,
+        M: Array,
+    ) -> Gains:
+        """The gains of one instant: A and B of the arm at rest, A of the moving one, and its mass matrix."""
+        nv = system.nv
+        response = B[nv:]
+        inertia = np.linalg.inv(response[places.v])
+        return Gains(
+            law.feedback(A, B, M, places, time),
+            moving[nv:],
+            inertia,
+            response,
+            response @ inertia,
+            held(moving, np.eye(2 * nv), time)[1],
+            None if noise is None else noise.observer(A, B, places, time, speeds),
+        )
 
     def at(self, row: int) -> Gains:
         """The gains at a row of the motion."""
