@@ -36,11 +36,14 @@ class KalmanSection(Section):
 
     disturbance: OneEach
     initial: OneEach = 1e-2
+    noise: dict[str, OneEach] | None = None
+    bias: dict[str, OneEach] | None = None
+    sensors: list[Name] | None = None
     extended: Flag = False
 
     def build(self, q0: Array) -> Kalman:
         """The observer, which starts at the initial state of the scenario."""
-        return Kalman(self.disturbance, q=q0, initial=self.initial, extended=self.extended)
+        return Kalman(**dict(self), q=q0)
 
 
 class FollowingSection(Section):
