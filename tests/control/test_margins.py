@@ -342,3 +342,21 @@ def test_rounding_does_not_decide_which_of_two_poles_that_met_is_the_mode():
         plant = lb.control.LinearModel.of(A, B, C @ turn.T)
         found = spillover(plant, plant.modal(1), [[100.0]], sample_time=0.05, delay=0.025)
         assert not found.unstable and len(found.others) == 1
+
+
+def test_a_joint_that_nothing_controls_is_never_stable_by_rounding():
+    """A cart under control carries a free joint, whose double pole rounding splits into a pair at |z| = 1."""
+    a = lb.Assembly("crane", gravity=(0, 0, -9.81))
+    a.attach("cart", lb.RigidBody(20.0, inertia=[1.0] * 3), lb.Prismatic("x", damping=5.0))
+    mast = lb.beam(2.0, 4.0, EI=500.0, modes={"y": 3, "z": 3}, damping=0.01)
+    upright = np.array([[0.0, 0, 1], [0, 1, 0], [-1, 0, 0]])
+    a.attach("mast", mast, lb.Fixed(), "cart", offset=(0, 0, 0.2), rotation=upright)
+    fork = lb.RigidBody(3.0, inertia=[0.02] * 3)
+    a.attach("fork", fork, lb.Revolute("y", armature=0.05), "mast", "tip")
+    plant = lb.linearize(a.build(), inputs=["cart"], outputs=["cart", ("speed", "cart")])
+    for K in ([[200.0, 0.0]], [[200.0, 30.0]], [[4000.0, 500.0]]):
+        for T in (None, 0.001, 0.004, 0.01):
+            found = margins(plant, K, sample_time=T)
+            assert not found.stable and found.longest in (None, 0.0)
+        report = spillover(plant, plant.modal(4), K, sample_time=0.01, delay=0.005)
+        assert not report.stable and report.unstable

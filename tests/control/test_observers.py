@@ -8,7 +8,7 @@ import pytest
 
 import limber as lb
 from limber.control import LQR, ActiveDamping, ComputedTorque, Encoder, Kalman, Loop, margins, nis
-from limber.control.estimate import reading_slopes
+from limber.control.filter_readings import FilterSensor
 
 TIMES = {"sample_time": 0.002}
 
@@ -149,11 +149,13 @@ def test_slopes_of_readings_are_those_of_differences():
     rng = np.random.default_rng(1)
     q, v, T = 0.3 * rng.normal(size=s.nq), rng.normal(size=s.nv), rng.normal(size=(2 * s.nv, 3))
     for sensor in (
-        lb.control.Encoder(rate=100.0, bodies="upper"),
-        lb.control.Encoder(rate=100.0, bodies="hand"),
+        Encoder(rate=100.0, bodies="upper"),
+        Encoder(rate=100.0, bodies="hand"),
         lb.control.Tachometer(rate=100.0, bodies="upper"),
     ):
-        reader = sensor.reader(s)
-        H, h = reading_slopes(s, reader, q, v, T)
-        by_differences, same = reading_slopes(s, replace(reader, rates=None, v=None), q, v, T)
+        taken = FilterSensor(s, sensor, {sensor.name: 1.0}, {})
+        tau = np.zeros(s.nv)
+        H, h = taken.slopes(q, v, tau, T)
+        taken.reader = replace(taken.reader, rates=None, v=None)
+        by_differences, same = taken.slopes(q, v, tau, T)
         assert np.abs(H - by_differences).max() < 1e-8 and (h == same).all()

@@ -79,15 +79,17 @@ def test_lqg_holds_the_start(tmp_path):
         """
 duration: 0.2
 controller:
-  lqr: {Q: 10, R: 0.01, sample_time: 0.002, kalman: {disturbance: 0.05, initial: 1.0e-3}}
+  lqr: {Q: 10, R: 0.01, sample_time: 0.002, kalman: {disturbance: 0.05, initial: 1.0e-3, bias: {strain gauge: 1.0e-5}, sensors: [encoder, strain gauge]}}
   sensors:
-    - encoder: {rate: 500, counts: 65536}
+    - encoder: {rate: 500, counts: 65536, delay: 0.002}
     - strain_gauge: {body: upper, at: root, y: 0.01, rate: 500, noise: 1.0e-6}
+    - accelerometer: {body: upper, rate: 500}
   seed: 1
 """,
     )
     r = run(case)
-    assert "estimate" in r.signals
+    assert "estimate" in r.signals and "bias strain gauge" in r.signals
+    assert "innovation accelerometer" not in r.signals
     assert np.abs(r.joint("upper")[:, 0] - 0.1).max() < 2e-3
 
 

@@ -4,11 +4,12 @@ The error x has the states of `lb.linearize`: [dq, dv] of an open system, and in
 where [dq, dv] = T x. Its covariance P is that of x; that of [dq, dv] is T P T^T, and does not depend on which entries
 are the independent ones. A closed estimate satisfies the closures: when it moves by x, the independent coordinates and
 speeds do, and the others follow.
+
+P has further rows for the biases of sensors, and for the unknown forces at the time of the estimate, if readings depend on
+them.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -19,12 +20,9 @@ from limber.control.closed_joints import closed_configuration, closed_speeds
 from limber.control.closed_motions import all_freedoms, independent_speeds
 from limber.control.joints import not_plain
 from limber.control.linear_model import LinearModel
-from limber.control.sensors.base import Instant
 from limber.dynamics import integrate
 from limber.dynamics.rows import row_space
 
-#: Derivatives of readings are central differences with this step.
-STEP = 1e-6
 #: Directions of the closure rows below this fraction of the largest are those of redundant ones.
 DEPENDENT = 1e-9
 
@@ -32,19 +30,57 @@ DEPENDENT = 1e-9
 class Estimate:
     """The estimate of an open system.
 
-    q, v : the estimate.
-    P : the covariance of the error x.
+    q, v, bias, force : the estimate.
+    P : the covariance of the errors of [x, bias, force].
+
+    These arrays are replaced, never changed in place, so that a shallow copy keeps an estimate.
     """
 
-    def __init__(self, system: System, q: Array, v: Array, deviation: Array):
+    def __init__(self, system: System, q: Array, v: Array, deviation: Array, biases: Array):
         self.system, self.q, self.v = system, np.array(q), np.array(v)
-        self.P = np.diag(deviation**2)
+        self.bias, self.force = np.zeros(len(biases)), np.zeros(0)
+        self.P = np.diag(np.append(deviation, biases) ** 2)
         self._plain = not not_plain(system)
+
+    @property
+    def states(self) -> int:
+        """The number of entries of x."""
+        return len(self.P) - len(self.bias) - len(self.force)
 
     @property
     def covariance(self) -> Array:
         """(2 nv, 2 nv) of the error [dq, dv]."""
-        return self.P
+        return self.P[: self.states, : self.states]
+
+    @property
+    def bias_deviation(self) -> Array:
+        """The standard deviations of the errors of the biases."""
+        n = self.states
+        return np.sqrt(np.maximum(np.diag(self.P)[n : n + len(self.bias)], 0.0))
+
+    def advance(self, Phi: Array, Q: Array, walk: Array) -> None:
+        """Advance P by a time in which errors change by Phi, with Q and (biases,) the variances that are added."""
+        n, kept = self.states, len(self.P) - len(self.force)
+        P = self.P[:kept, :kept].copy()
+        P[:n, :n] = Phi @ P[:n, :n] @ Phi.T + Q
+        P[:n, n:] = Phi @ P[:n, n:]
+        P[n:, :n] = P[:n, n:].T
+        P[n:, n:] += np.diag(walk)
+        self.P, self.force = P, np.zeros(0)
+
+    def add_forces(self, by_force: Array, variance: Array) -> None:
+        """Add unknown forces to P, which have acted on x by `by_force` (states, forces)."""
+        n, kept, m = self.states, len(self.P), len(variance)
+        P = np.zeros((kept + m, kept + m))
+        P[:kept, :kept], P[kept:, kept:] = self.P, np.diag(variance)
+        P[:n, kept:] = by_force * variance
+        P[kept:, :n] = P[:n, kept:].T
+        self.P, self.force = P, np.zeros(m)
+
+    def shift_others(self, change: Array) -> None:
+        """Change [bias, force]."""
+        nb = len(self.bias)
+        self.bias, self.force = self.bias + change[:nb], self.force + change[nb:]
 
     @property
     def T(self) -> Array:
@@ -84,7 +120,14 @@ class ClosedEstimate(Estimate):
     """
 
     def __init__(
-        self, system: System, q: Array, v: Array, deviation: Array, unread: np.ndarray, point: Array
+        self,
+        system: System,
+        q: Array,
+        v: Array,
+        deviation: Array,
+        biases: Array,
+        unread: np.ndarray,
+        point: Array,
     ):
         """Satisfy the closures at rest near q, where joints that no encoder has read, at `unread` in v, move first.
 
@@ -92,7 +135,8 @@ class ClosedEstimate(Estimate):
             closures are known to hold.
         point : the independent coordinates are those of the model about this configuration.
         """
-        super().__init__(system, q, v, deviation)
+        super().__init__(system, q, v, deviation, np.zeros(0))
+        self.bias = np.zeros(len(biases))
         self.q = closed_configuration(system, q, unread, np.arange(system.nv))
         self.independent = independent_speeds(system, point)
         self._T: Array | None = None
@@ -101,7 +145,7 @@ class ClosedEstimate(Estimate):
         rows = Vt[: int((s > DEPENDENT * s.max(initial=0.0)).sum())]
         C, P = scipy.linalg.block_diag(rows, rows), self.P
         P = P - P @ C.T @ np.linalg.pinv(C @ P @ C.T, hermitian=True) @ C @ P
-        self.P = P[np.ix_(self._rows, self._rows)]
+        self.P = scipy.linalg.block_diag(P[np.ix_(self._rows, self._rows)], np.diag(biases**2))
 
     @property
     def _rows(self) -> np.ndarray:
@@ -117,9 +161,9 @@ class ClosedEstimate(Estimate):
 
     @property
     def covariance(self) -> Array:
-        """(2 nv, 2 nv) of the error [dq, dv]; its rank is that of P."""
-        T = self.T
-        return T @ self.P @ T.T
+        """(2 nv, 2 nv) of the error [dq, dv]; its rank is that of the covariance of x."""
+        T, n = self.T, self.states
+        return T @ self.P[:n, :n] @ T.T
 
     def states_of(self, model: LinearModel) -> None:
         """Change P to the states of a model that is linearized about this estimate."""
@@ -127,7 +171,8 @@ class ClosedEstimate(Estimate):
         if np.array_equal(found, self.independent):
             return
         assert model.T is not None
-        change = np.linalg.inv(model.T[self._rows])
+        others = np.eye(len(self.P) - self.states)
+        change = scipy.linalg.block_diag(np.linalg.inv(model.T[self._rows]), others)
         self.P, self.independent, self._T = change @ self.P @ change.T, found, model.T
 
     def in_states(self, x: Array) -> Array:
@@ -154,24 +199,3 @@ class ClosedEstimate(Estimate):
         v = np.zeros(s.nv)
         v[self.independent] = self.v[self.independent] + x[n:]
         self.v = closed_speeds(s, self.q, v, others, everything, row_space(s, self.q))
-
-
-def reading_slopes(
-    system: System, reader: Any, q: Array, v: Array, T: Array
-) -> tuple[Array, Array]:
-    """The derivatives of a reading with respect to x, [dq, dv] = T x, and the reading."""
-    nv = system.nv
-    h = np.asarray(reader.read(Instant(0.0, q, v, None)))
-    if reader.rates is not None:
-        return T[reader.rates], h
-    if reader.v is not None:
-        return T[nv + reader.v], h
-    H = np.zeros((len(h), T.shape[1]))
-    for i, direction in enumerate(T.T):
-        dq, dv = STEP * direction[:nv], STEP * direction[nv:]
-        up, down = (
-            reader.read(Instant(0.0, integrate(system, q, sign * dq, 1.0), v + sign * dv, None))
-            for sign in (1.0, -1.0)
-        )
-        H[:, i] = (up - down) / (2.0 * STEP)
-    return H, h

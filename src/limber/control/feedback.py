@@ -23,6 +23,9 @@ from limber.errors import ArgumentTypeError, ArgumentValueError
 
 #: Commands that are pending at once are states of a loop, of which there may be this many.
 MOST_LATE = 500
+#: A pole decays if |z| is below 1 by more than this, or its real part is negative by more than this part of the largest
+#: pole: rounding moves poles that nothing controls by as much.
+ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,16 +104,20 @@ class Feedback:
         return replace(self, plant=self.continuous.sampled(self.dt, delay), given=None)
 
     def growth(self, factors: ArrayLike = 1.0) -> float:
-        """The growth rate of the least stable pole: the maximum of |z| - 1, or of the real part."""
-        poles = self.poles(factors)
-        if self.dt:
-            return float(np.abs(poles).max(initial=0.0)) - 1.0
-        return float(poles.real.max(initial=-np.inf))
+        """The largest of `growths` of the poles: below zero if the loop is stable."""
+        return float(growths(self.poles(factors), self.dt).max(initial=-np.inf))
 
     @property
     def stable(self) -> bool:
         """Whether all poles decay."""
         return self.growth() < 0.0
+
+
+def growths(poles: np.ndarray, dt: float) -> Array:
+    """|z| - 1 of the poles of a sampled loop, or their real parts, plus the rounding: below zero for those that decay."""
+    if dt:
+        return np.abs(poles) - 1.0 + ROUNDING
+    return poles.real + ROUNDING * np.abs(poles).max(initial=0.0)
 
 
 def feedback_of(

@@ -13,11 +13,6 @@ from limber.errors import ArgumentTypeError, ArgumentValueError
 
 def reading_deviation(sensor: Sensor, width: int, given: Mapping[str, float]) -> Array:
     """The standard deviation of a reading's error."""
-    if sensor.delay:
-        raise ArgumentValueError(
-            f"Kalman: readings of sensor {sensor.name!r} arrive {sensor.delay:g} s late, but the filter would treat them "
-            "as current. Set its delay to 0, or add the delay to that of the loop."
-        )
     if sensor.name in given:
         found = numbers(f"noise[{sensor.name!r}]", given[sensor.name], "() or (width,)")
     else:

@@ -98,7 +98,7 @@ class Guard(Controller):
 
     def _reset(self) -> None:
         self.state = WAIT
-        self._running = False
+        self._running = self._started = False
         self._last: Array | None = None
         self._sound_at = math.nan
         self._sound_samples = 0
@@ -150,7 +150,7 @@ class Guard(Controller):
         """The command of the controller, within the limit; None if it is not finite."""
         if not self._running:
             self.controller.start(t, measured)
-            self._running = True
+            self._running = self._started = True
         command = self._as_numbers(self.controller.command(t, measured), "command", t)
         if not math.isfinite(command.sum()) and not np.isfinite(command).all():
             return None
@@ -265,8 +265,8 @@ class Guard(Controller):
             idle()
 
     def outputs(self) -> dict[str, Any]:
-        """Return the outputs of the controller and the state of the guard."""
-        outputs = getattr(self.controller, "outputs", None)
+        """Return the outputs of the controller, once it has started, and the state of the guard."""
+        outputs = getattr(self.controller, "outputs", None) if self._started else None
         return {**(outputs() if outputs is not None else {}), "guard": self.state}
 
     def linear(self) -> Any:

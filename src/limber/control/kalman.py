@@ -1,4 +1,4 @@
-r"""Kalman filters: the state of a system, including modes, from encoders, tachometers, gyros and strain gauges.
+r"""Kalman filters: the state of a system, including modes, from the readings of sensors.
 
 The error of the state, along `lb.integrate`, is x = [dq, dv], with the covariance P. From one sample to the next,
 
@@ -17,49 +17,56 @@ H at one state; the extended filter recomputes them at every estimate, which it 
 (exponential Rosenbrock-Euler: second order, and stable for modes of any frequency). If the delay of the loop is not a
 multiple of the sample time, two commands act between two samples, and the filter uses their time average.
 
+Readings that also depend on the forces, y = h(q, v, tau), tell of the unknown ones, w: these are taken as held over a
+sample, with the variance W/T, and are states of the filter for the time of the readings (`filter_model`). A late reading
+corrects the estimate at the time at which it was taken (`filter_past`). The bias of a sensor is a state that is constant
+or a random walk.
+
 In a closed system x has the independent states of `lb.linearize`, and the estimate satisfies the closures (`estimate`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
-from limber.checks import Array, finite_numbers, flag, listed, shown, suggestion
+from limber.checks import Array, finite_numbers, flag, listed, shown
 from limber.control.channels import coordinate_names, speed_names
 from limber.control.closed_joints import at_rest, holding_torques, owners, unread_joints
 from limber.control.closed_motions import refuse_broken
 from limber.control.controller import Measured
-from limber.control.estimate import ClosedEstimate, Estimate, reading_slopes
-from limber.control.filter_noise import reading_deviation, spread
+from limber.control.estimate import ClosedEstimate, Estimate
+from limber.control.filter_model import (
+    LinearFilter,
+    filter_and_feedback,
+    place_of_torque,
+    reading_labels,
+)
+from limber.control.filter_noise import spread
+from limber.control.filter_past import Past, Reading, Span
+from limber.control.filter_readings import FilterSensor, sensors_of
 from limber.control.friction import warn_of_sticking
 from limber.control.joint_controller import driven_channels
 from limber.control.joints import joint_places, not_plain
 from limber.control.linear_model import LinearModel
 from limber.control.linearize import linearized
-from limber.control.riccati import discrete_riccati
 from limber.control.sampled import WHOLE, covariance_of_noise
 from limber.control.sampled import held as over
-from limber.control.sensors import Encoder, Gyro, StrainGauge, Tachometer
 from limber.dynamics import forward_dynamics
 from limber.dynamics.inverse import inverse_dynamics
-from limber.errors import ArgumentTypeError, ArgumentValueError, DynamicsError, ModelWarning, warn
+from limber.errors import ArgumentTypeError, ArgumentValueError, ModelWarning, warn
 from limber.simulation.table import joint_speeds
 
-#: Sensors whose readings depend only on q and v.
-READ = (Encoder, Tachometer, Gyro, StrainGauge)
 #: Modes count as in equilibrium if they are off by no more than this fraction of the largest, or by this much.
 BALANCED, SMALL = 1e-3, 1e-9
-#: Parts of the sample time count as equal if they agree to this many digits; of this many the filter remembers its
-#: model.
-DIGITS, REMEMBERED = 9, 1000
+#: Parts of the sample time count as equal if they agree to this many digits.
+DIGITS = 9
 
 
 class Kalman:
@@ -78,14 +85,19 @@ class Kalman:
         coordinates and speeds before it is known that they satisfy the closures.
     noise : {sensor: standard deviation}, where it should differ from that of the sensor itself. By default it is that
         of a sample: noise density, noise and quantization.
+    bias : {sensor: standard deviation} of sensors whose bias is unknown and estimated, beginning with zero: one number,
+        or one for each number of the reading. Its random walk is the `bias_walk` of the sensor. The other sensors must
+        tell it apart from motions.
+    sensors : names of the sensors that the filter takes, of any kind. By default it takes every Encoder, Tachometer,
+        Gyro, Accelerometer, StrainGauge, ForceTorque and StarTracker of the loop.
     extended : whether A, B and H are recomputed at every estimate.
     record : whether `covariances` keeps P after every sample.
 
     After a sample, `q` and `v` are the estimate and `covariance` is P. The loop records "estimate", "deviation" (square
-    roots of the diagonal of P) and "innovation <sensor>": S^(-1/2) (y - h), which is white with unit variance if the
-    filter is consistent (`limber.control.consistency`), and nan where the sensor has sent nothing new. A reading
-    corrects the estimate at the time at which it was taken, which may be between two samples. Readings are taken as
-    current, so the sensors must not have a delay.
+    roots of the diagonal of P), "bias <sensor>" and "innovation <sensor>": S^(-1/2) (y - h), which is white with unit
+    variance if the filter is consistent (`limber.control.consistency`), and nan where the sensor has sent nothing new. A
+    reading corrects the estimate at the time at which it was taken, which may be between two samples, or some samples ago
+    if the sensor has a `delay`: the filter then repeats everything since.
     """
 
     def __init__(
@@ -95,6 +107,8 @@ class Kalman:
         q: ArrayLike | None = None,
         initial: ArrayLike = 1e-2,
         noise: Mapping[str, float] | None = None,
+        bias: Mapping[str, ArrayLike] | None = None,
+        sensors: Sequence[str] | None = None,
         extended: bool = False,
         record: bool = False,
     ):
@@ -103,11 +117,13 @@ class Kalman:
         if (self.disturbance < 0.0).any() or (self.initial < 0.0).any():
             raise ArgumentValueError("disturbance and initial must not be negative.")
         self.about = None if q is None else finite_numbers("q", q, "(nq,)")
-        if noise is not None and not isinstance(noise, Mapping):
-            raise ArgumentTypeError(
-                f"noise must be {{sensor: standard deviation}}, got {shown(noise)}."
-            )
-        self.noise = dict(noise or {})
+        for name, given in (("noise", noise), ("bias", bias)):
+            if given is not None and not isinstance(given, Mapping):
+                raise ArgumentTypeError(
+                    f"{name} must be {{sensor: standard deviation}}, got {shown(given)}."
+                )
+        self.noise, self.bias = dict(noise or {}), dict(bias or {})
+        self.sensors = sensors
         self.extended, self.record = flag("extended", extended), flag("record", record)
         self.covariances: list[Array] = []
         self.uses: tuple[str, ...] = ()
@@ -125,23 +141,13 @@ class Kalman:
         samples = loop.delay / loop.sample_time
         self._whole = int(samples + WHOLE)
         self._late = samples - self._whole if samples - self._whole > WHOLE else 0.0
-        self._sensors = [
-            (sensor, reader, reading_deviation(sensor, reader.errors, self.noise))
-            for sensor, reader in zip(loop.sensors, loop.readers)
-            if isinstance(sensor, READ)
-        ]
-        if not self._sensors:
-            raise ArgumentValueError(
-                "Kalman: the filter uses readings of Encoder, Tachometer, Gyro and StrainGauge, but the loop has none of "
-                "these."
-            )
-        self.uses = tuple(sensor.name for sensor, _, _ in self._sensors)
-        for name in self.noise:
-            if name not in self.uses:
-                raise ArgumentValueError(
-                    f"Kalman: noise has {shown(name)}, which is not a sensor that the filter "
-                    f"uses.{suggestion(str(name), self.uses)} These are: {listed(self.uses)}."
-                )
+        self._sensors = sensors_of(loop, self.sensors, self.noise, self.bias)
+        self.uses = tuple(sensor.name for sensor in self._sensors)
+        self._places, self._biases, self._walk = _bias_places(self._sensors)
+        self._forced = any(sensor.forced for sensor in self._sensors)
+        late = max(sensor.sensor.delay for sensor in self._sensors)
+        slowest = max(1.0 / sensor.sensor.rate for sensor in self._sensors)
+        self._length = late + slowest + self.sample_time if late else 0.0
         n = 2 * s.nv
         self._W = spread("disturbance", self.disturbance, s.nv) ** 2
         self._deviation = spread("initial", self.initial, n)
@@ -158,24 +164,10 @@ class Kalman:
         if not self.extended and not_plain(s):
             raise ArgumentValueError(f"Kalman: {s.name!r} has {not_plain(s)}: give extended=True.")
         self._point: Array | None = None
-        self._fixed: tuple | None = None
+        self._fixed: LinearFilter | None = None
         self._told = self.about is not None
         if self.about is not None:
             self._settle(self.about)
-
-    def __getstate__(self) -> dict[str, Any]:
-        # The reader of a sensor is a function of the system, which is made again.
-        state = dict(vars(self))
-        if "_sensors" in state:
-            state["_sensors"] = [(sensor, None, noise) for sensor, _, noise in self._sensors]
-        return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
-        if "_sensors" in state:
-            self._sensors = [
-                (sensor, sensor.reader(self._system), noise) for sensor, _, noise in self._sensors
-            ]
 
     def work_about(self, q: Array) -> None:
         """Set the operating point (nq,) of the controller, unless the filter has a q of its own."""
@@ -211,8 +203,7 @@ class Kalman:
                 ModelWarning,
             )
 
-    def _linear_model(self) -> tuple:
-        """Phi, Gamma, Q, the torques that hold the joints, T, and H and h of every sensor, at the operating point."""
+    def _linear_model(self) -> LinearFilter:
         s, rest = self._system, np.zeros(self._system.nv)
         point = self._point
         assert point is not None
@@ -224,35 +215,40 @@ class Kalman:
             tau[joints] = inverse_dynamics(s, point, rest, rest)[joints]
         warn_of_sticking("Kalman", s, rest, (), "extended=True describes both.")
         model = linearized(s, (point, rest, tau))
-        Phi, Gamma = model.sampled(self.sample_time).A, model.sampled(self.sample_time).B
-        Q = covariance_of_noise(model.A, model.B, self._W, self.sample_time)
         assert model.T is not None
-        read = [reading_slopes(s, reader, point, rest, model.T) for _, reader, _ in self._sensors]
-        return Phi, Gamma, Q, tau, model.T, read
+        read = [
+            (*sensor.slopes(point, rest, tau, model.T), sensor.by_torques(point, rest, tau))
+            for sensor in self._sensors
+        ]
+        return LinearFilter(model.A, model.B, model.T, tau, self._W, self.sample_time, read)
 
     def start(self, t: float, measured: Measured) -> None:
         """Reset the filter, with the joints at the encoder readings."""
-        first = [(r.q, measured[sensor.name]) for sensor, r, _ in self._sensors if r.q is not None]
+        places = ((sensor.reader.q, sensor.name) for sensor in self._sensors)
+        first = [(q, measured[name]) for q, name in places if q is not None]
         if not self._told:
             point = self._system.neutral()
-            for places, reading in first:
-                point[places] = reading
+            for joints, reading in first:
+                point[joints] = reading
             self._settle(self._resting(point))
         assert self._point is not None
         q, rest = np.array(self._point), np.zeros(self._system.nv)
-        for places, reading in first:
-            q[places] = reading
-        self._estimate = Estimate(self._system, q, rest, self._deviation)
+        for joints, reading in first:
+            q[joints] = reading
+        known = self._system, q, rest, self._deviation, self._biases
+        self._estimate = Estimate(*known)
         if self._system.closures:
-            self._estimate = ClosedEstimate(
-                self._system, q, rest, self._deviation, self._unread, self._point
-            )
+            self._estimate = ClosedEstimate(*known, self._unread, self._point)
         self.covariances = []
         self._used = dict.fromkeys(self.uses, -math.inf)
         self._innovations: dict[str, Array] = {}
-        self._at = t
+        self._at, self._past = t, None
+        if self._length:
+            taken = min(measured.taken(name) for name in self.uses)
+            self._at = min(t, max(taken, t - self._length))
+            self._past = Past(self._length, self._at, self._estimate)
+        self._last = t
         self._torques_before = self._torques(measured)
-        self._parts: dict[float, tuple[Array, Array, Array]] = {}
 
     def _resting(self, q: Array) -> Array:
         """A configuration at rest near the first readings of the encoders."""
@@ -282,32 +278,44 @@ class Kalman:
 
     def update(self, t: float, measured: Measured) -> tuple[Array, Array]:
         """Return the estimate of q and v at a sample."""
-        now = self._torques(measured)
-        tau = (1.0 - self._late) * now + self._late * self._torques_before
-        self._torques_before = now
+        now, before = self._torques(measured), self._torques_before
+        mean = (1.0 - self._late) * now + self._late * before
+        span = Span(t, mean, before, now, self._last + self._late * self.sample_time)
+        self._torques_before, self._last = now, t
         new = []
-        for i, (sensor, _, deviation) in enumerate(self._sensors):
-            self._innovations[sensor.name] = np.full(len(deviation), math.nan)
+        for i, sensor in enumerate(self._sensors):
+            self._innovations[sensor.name] = np.full(sensor.reader.errors, math.nan)
             taken = measured.taken(sensor.name)
             if taken > self._used[sensor.name]:
                 self._used[sensor.name] = taken
-                new.append((min(max(taken, self._at), t), i))
-        for taken, i in sorted(new):
-            self._predict_until(taken, tau)
-            sensor, reader, deviation = self._sensors[i]
-            self._correct(i, sensor.name, measured[sensor.name], reader, deviation)
-        self._predict_until(t, tau)
+                new.append(Reading(min(taken, t), i, np.array(measured[sensor.name])))
+        spans, readings = [span], sorted(new, key=lambda reading: reading.taken)
+        if self._past is not None:
+            self._at, self._estimate, spans, readings = self._past.back(new, span)
+        for span in spans:
+            while readings and readings[0].taken <= span.until:
+                reading = readings.pop(0)
+                at = max(reading.taken, self._at)
+                self._predict_until(at, span)
+                innovation = self._correct(reading, span.at(at))
+                if reading in new:
+                    self._innovations[self._sensors[reading.sensor].name] = innovation
+            self._predict_until(span.until, span)
+            if self._past is not None:
+                self._past.keep(span.until, self._estimate)
         if self.record:
             self.covariances.append(self.covariance.copy())
         return self.q, self.v
 
     def outputs(self) -> dict[str, Array]:
         """Return the signals to record at a sample."""
+        biases = self._estimate.bias
         return {
             "estimate": np.concatenate([self.q, self.v]),
             # rounding may make variances of a diverging filter negative
             "deviation": np.sqrt(np.maximum(np.diag(self.covariance), 0.0)),
             **{f"innovation {name}": x for name, x in self._innovations.items()},
+            **{f"bias {name}": biases[places] for name, places in self._places.items()},
         }
 
     @property
@@ -318,7 +326,8 @@ class Kalman:
         return {
             "estimate": (*coordinate_names(self._system), *rates),
             "deviation": (*names, *rates),
-            **{f"innovation {s.name}": tuple(reader.labels) for s, reader, _ in self._sensors},
+            **{f"innovation {x.name}": x.labels for x in self._sensors},
+            **{f"bias {x.name}": x.labels for x in self._sensors if x.bias is not None},
         }
 
     # --- analysis -------------------------------------------------------------------------------------
@@ -326,15 +335,21 @@ class Kalman:
     def seen(self, plant: LinearModel) -> LinearModel:
         """A plant with the states of the filter, those of `lb.linearize`, and the sensor readings as outputs.
 
-        It is meant for `margins(kalman.seen(plant), controller)`, after the controller has been put in a loop.
+        It is meant for `margins(kalman.seen(plant), controller)`, after the controller has been put in a loop. Delays of
+        sensors are part of the model of the controller.
         """
-        H = self._readings()
+        known = self._known()
+        H, J = known.H, known.J
         if plant.order != H.shape[1] or plant.dt:
             raise ArgumentValueError(
                 f"plant must be continuous with {H.shape[1]} states, as lb.linearize(system, ...) gives, got {plant.name!r} with "
                 f"{plant.order}{' and sampled' if plant.dt else ''}."
             )
-        return replace(plant, C=H, D=np.zeros((len(H), len(plant.inputs))), outputs=self._labels)
+        D = np.zeros((len(H), len(plant.inputs)))
+        if J.any():
+            places = [place_of_torque(self._system, name) for name in plant.inputs]
+            D = J[:, places]
+        return replace(plant, C=H, D=D, outputs=reading_labels(self._sensors))
 
     def with_feedback(self, feedback: LinearModel, places: np.ndarray) -> LinearModel:
         """The filter and a feedback as one sampled model, from the readings to the torques, with steady-state filter
@@ -343,57 +358,17 @@ class Kalman:
         feedback : a sampled model from the states of `lb.linearize` to the torques.
         places : places of the torques in v.
         """
-        m, T = len(places), self.sample_time
-        for sensor, _, _ in self._sensors:
-            if abs(T * sensor.rate - round(T * sensor.rate)) > WHOLE or T * sensor.rate < 0.5:
-                raise ArgumentValueError(
-                    f"Kalman: sensor {sensor.name!r} is not read at every sample of the controller ({sensor.rate:g} Hz and "
-                    f"{1.0 / T:g} Hz), so the filter has no fixed gains and no margins."
-                )
-        Phi, Gamma, Q, *_ = self._linear_model()
-        n, H = len(Phi), self._readings()
-        R = np.diag(np.concatenate([deviation for _, _, deviation in self._sensors]) ** 2)
-        try:
-            P = discrete_riccati(Phi.T, H.T, Q, R)
-        except np.linalg.LinAlgError:
-            raise DynamicsError(
-                "Kalman: the gains of the filter do not converge: some motions neither decay nor show in the sensors, or "
-                "no disturbance acts on them."
-            ) from None
-        G = np.linalg.solve(H @ P @ H.T + R, H @ P).T
-        # The estimate x = F (Phi x + Gamma u) + G y, where u is the mean of the commands that acted between the samples: the one that
-        # took effect there, and the one before.  States are the last estimate, the commands since, and those of the feedback.
-        parts = [0.0] * self._whole + [1.0 - self._late] + ([self._late] if self._late else [])
-        late = len(parts)
-        F, k = np.eye(n) - G @ H, feedback
-        x = np.hstack([F @ Phi, *(part * F @ Gamma[:, places] for part in parts), np.zeros((n, k.order))])  # fmt: skip
-        inner = np.hstack([np.zeros((k.order, n + m * late)), k.A])
-        own = np.hstack([np.zeros((m, n + m * late)), k.C])
-        u, by_y = own + k.D @ x, k.D @ G
-        shifted = np.eye(m * (late - 1), x.shape[1], n)
-        A = np.vstack([x, u, shifted, inner + k.B @ x])
-        B = np.vstack([G, by_y, np.zeros((m * (late - 1), len(H))), k.B @ G])
-        states = (
-            *(f"estimate {name}" for name in k.inputs),
-            *(f"{name} {i} ago" for i in range(1, late + 1) for name in k.outputs),
-            *(f"feedback {name}" for name in k.states),
-        )
-        return LinearModel(A, B, u, by_y, states, self._labels, k.outputs, k.name, T)
+        delay = self._whole, self._late
+        return filter_and_feedback(self._known(), self._sensors, feedback, places, delay)
 
-    def _readings(self) -> Array:
-        """H of all sensors."""
+    def _known(self) -> LinearFilter:
+        """The linear filter at the operating point."""
         if getattr(self, "_point", None) is None:
             raise ArgumentTypeError(
                 "Kalman: the configuration about which the filter is linearized is not known yet. Put its controller in "
                 "an lb.control.Loop; controllers other than LQR also need a run, or Kalman(..., q=...)."
             )
-        return np.vstack([H for H, _ in self._linear_model()[-1]])
-
-    @property
-    def _labels(self) -> tuple[str, ...]:
-        return tuple(
-            f"{s.name} {label}" for s, reader, _ in self._sensors for label in reader.labels
-        )
+        return self._linear_model()
 
     # --- the filter -----------------------------------------------------------------------------------
 
@@ -409,70 +384,81 @@ class Kalman:
         tau[places] = np.asarray(applied)[channels]
         return tau
 
-    def _predict_until(self, t: float, tau: Array) -> None:
+    def _predict_until(self, t: float, span: Span) -> None:
         part = round((t - self._at) / self.sample_time, DIGITS)
         self._at = t
         if part:
-            self._predict(tau, part)
-
-    def _over(self, part: float) -> tuple[Array, Array, Array]:
-        """Phi, Gamma and Q of the linear filter over a fraction of the sample time."""
-        assert self._fixed is not None and self._point is not None
-        if part == 1.0:
-            return self._fixed[:3]
-        if part not in self._parts:
-            if len(self._parts) >= REMEMBERED:
-                self._parts.clear()
-            s, T = self._system, part * self.sample_time
-            model = linearized(s, (self._point, np.zeros(s.nv), self._fixed[3]))
-            Q = covariance_of_noise(model.A, model.B, self._W, T)
-            self._parts[part] = (*over(model.A, model.B, T), Q)
-        return self._parts[part]
+            self._predict(span.mean, part)
 
     def _predict(self, tau: Array, part: float) -> None:
         s, T, e = self._system, part * self.sample_time, self._estimate
         if self._fixed is not None:
             assert self._point is not None
-            Phi, Gamma, Q = self._over(part)
-            x = Phi @ e.off(self._point) + Gamma @ (tau - self._fixed[3])
-            e.move_to(self._point, x, self._fixed[4])
+            Phi, Gamma, Q = self._fixed.over(part)
+            x = Phi @ e.off(self._point) + Gamma @ (tau - self._fixed.tau)
+            e.move_to(self._point, x, self._fixed.T)
         else:
             model = linearized(s, (e.q, e.v, tau))
-            n = model.order
             e.states_of(model)
             rate = e.in_states(np.concatenate([e.v, forward_dynamics(s, e.q, e.v, tau)]))
-            block = np.zeros((n + 1, n + 1))
-            block[:n, :n], block[:n, -1] = model.A * T, rate * T
-            found = scipy.linalg.expm(block)
-            Phi, moved = found[:n, :n], found[:n, -1]
-            Q = covariance_of_noise(model.A, model.B, self._W, T)
-            e.move(moved)
-        e.P = Phi @ e.P @ Phi.T + Q
+            B = np.column_stack([model.B, rate]) if self._forced else rate[:, None]
+            Phi, moved = over(model.A, B, T)
+            Q, Gamma = covariance_of_noise(model.A, model.B, self._W, T), moved[:, :-1]
+            e.move(moved[:, -1])
+        e.advance(Phi, Q, self._walk**2 * T)
+        if self._forced:
+            e.add_forces(Gamma, self._W / self.sample_time)
 
-    def _correct(self, i: int, name: str, y: Array, reader: Any, deviation: Array) -> None:
-        H, h = self._read(i, reader)
-        e, R = self._estimate, np.diag(deviation**2)
-        S = H @ e.P @ H.T + R
-        root = np.linalg.cholesky(S)
-        error = y - h
-        self._innovations[name] = np.linalg.solve(root, error)
-        G = np.linalg.solve(S, H @ e.P).T
+    def _correct(self, reading: Reading, tau: Array) -> Array:
+        """Correct the estimate with a reading; return its innovation."""
+        sensor, e = self._sensors[reading.sensor], self._estimate
+        n, b = e.states, len(e.bias)
+        H, h, J = self._expected(reading.sensor, tau)
+        by_all = np.zeros((len(H), len(e.P)))
+        by_all[:, :n] = H
+        error = sensor.difference(reading.y, h)
+        if len(e.force):
+            by_all[:, n + b :] = J
+            error = error - J @ e.force
+        if sensor.bias is not None:
+            places = self._places[sensor.name]
+            by_all[:, n + places] = np.eye(len(H))
+            error = error - e.bias[places]
+        if self._fixed is not None:
+            assert self._point is not None
+            error = error - H @ e.off(self._point) - J @ (tau - self._fixed.tau)
+        R = np.diag(sensor.deviation**2)
+        S = by_all @ e.P @ by_all.T + R
+        G = np.linalg.solve(S, by_all @ e.P).T
+        change = G @ error
         if self._fixed is None:
-            e.move(G @ error)
+            e.move(change[:n])
         else:
             assert self._point is not None
-            e.move_to(self._point, e.off(self._point) + G @ error, self._fixed[4])
-        left = np.eye(len(e.P)) - G @ H
+            e.move_to(self._point, e.off(self._point) + change[:n], self._fixed.T)
+        e.shift_others(change[n:])
+        left = np.eye(len(e.P)) - G @ by_all
         e.P = left @ e.P @ left.T + G @ R @ G.T
+        return np.linalg.solve(np.linalg.cholesky(S), error)
 
-    def _read(self, i: int, reader: Any) -> tuple[Array, Array]:
-        """H and the expected reading."""
-        e = self._estimate
-        if self._fixed is None:
-            return reading_slopes(self._system, reader, e.q, e.v, e.T)
-        H, h = self._fixed[-1][i]
-        assert self._point is not None
-        return H, h + H @ e.off(self._point)
+    def _expected(self, i: int, tau: Array) -> tuple[Array, Array, Array]:
+        """H, the reading that the model expects, and J; the linear filter's reading is that at its operating point."""
+        if self._fixed is not None:
+            return self._fixed.read[i]
+        e, sensor = self._estimate, self._sensors[i]
+        return *sensor.slopes(e.q, e.v, tau, e.T), sensor.by_torques(e.q, e.v, tau)
+
+
+def _bias_places(sensors: list[FilterSensor]) -> tuple[dict[str, np.ndarray], Array, Array]:
+    """The places of the biases of sensors among all of them, with their first deviations and random walks."""
+    places, deviations, walks = {}, [np.zeros(0)], [np.zeros(0)]
+    for sensor in sensors:
+        if sensor.bias is not None:
+            begin = sum(map(len, deviations))
+            places[sensor.name] = np.arange(begin, begin + len(sensor.bias))
+            deviations.append(sensor.bias)
+            walks.append(sensor.walk)
+    return places, np.concatenate(deviations), np.concatenate(walks)
 
 
 def _torque_places(loop: Any) -> np.ndarray:

@@ -158,6 +158,16 @@ class LoopSession:
         """The measurements and commands so far."""
         return samples_of(self._logs)
 
+    def before(self, t: float, v: Array) -> Array:
+        """The torques just before the first sample: those of `initial`, or those at which the last run ended."""
+        now = self._since_start(t)
+        if not self._scheduled and self._loop.initial is not None:
+            self._put(now, self._loop.initial)
+            self._applied = None
+        tau = self._torques(now, v)
+        self._first = True
+        return tau
+
     def sample(self, t: float, q: Array, v: Array) -> Array:
         """Do everything that is due at this instant, and return the torques from now on."""
         if not self._loop.runs(self):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from limber.control.feedback import Feedback, feedback_of
+from limber.control.feedback import Feedback, feedback_of, growths
 from limber.control.linear_model import LinearModel
 from limber.control.locus import critical, followed, gains_beyond, gains_to_one
 from limber.control.margins import unit_gains
@@ -181,8 +181,7 @@ def spillover(
     found = []
     for i, mode in enumerate(modes):
         own = np.flatnonzero(owner == i)
-        ends = paths[-1, own]
-        sizes = np.abs(ends) - 1.0 if loop.dt else ends.real
+        sizes = growths(paths[-1], loop.dt)[own]
         stable = bool((sizes < 0.0).all())
         gains, courses = (beyond, further) if stable else (rising, paths)
         gain = min(critical(loop, gains, courses[:, j]) for j in own)
@@ -198,7 +197,7 @@ def spillover(
             )
         )
     rest = paths[-1, len(values) :]
-    others = rest[(np.abs(rest) if loop.dt else 1.0 + rest.real) >= 1.0]
+    others = rest[growths(paths[-1], loop.dt)[len(values) :] >= 0.0]
     return Spillover(tuple(found), design.stable, loop.stable, loop.poles(), loop, others)
 
 

@@ -37,12 +37,15 @@ class KalmanSection(Section):
 
     disturbance: OneEach
     initial: OneEach = 1e-2
+    noise: dict[str, OneEach] | None = None
+    bias: dict[str, OneEach] | None = None
+    sensors: list[Name] | None = None
     extended: Flag = False
 
     def build(self, system: System, q0: Array) -> Kalman:
         """The observer, which starts at the initial state of the scenario; a linear one about its equilibrium."""
         q = q0 if self.extended else _resting(system, q0)
-        return Kalman(self.disturbance, q=q, initial=self.initial, extended=self.extended)
+        return Kalman(**dict(self), q=q)
 
 
 def _resting(system: System, q0: Array) -> Array:

@@ -113,13 +113,15 @@ class Run:
     def start(self) -> None:
         """Evaluate the forces at the start and, if an output is due there, write its row."""
         s, y = self.system, self.state
+        session = self.forces.torque.session
         for signal, value in zip(self.forces.signals, self.engine.forces):
+            if signal is self.forces.torque and session is not None:
+                value[:] = session.before(self.origin, y[s.nq :])  # the first readings are of this
             if signal.kind != R.CONSTANT:
                 with keep_interrupts(self.failure):
                     value[:] = signal.at(self.origin, y[: s.nq], y[s.nq :])
                 self._raise_failure()
                 signal.refuse_not_finite(s, self.origin, value)
-        session = self.forces.torque.session
         if session is not None:  # the call above was its first sample
             self.clock[R.NEXT_SAMPLE] = session.plan[R.P_NEXT]
         if self.forces.driven or self.forces.field is not None:

@@ -7,6 +7,7 @@ during one run:
                     of torques that change until then
     period          s, the shortest time between samples
     stateful        whether those closed forms depend on speeds
+    before(t, v)    the torque (nv,) just before the first sample
     sample(t, q, v) the torque (nv,) from now on; `plan` is up to date afterwards
     bind(plant)     called once, before the first sample; the `Plant` answers questions about accelerations and wrenches
     signals()       what was measured and commanded so far, {name: Samples}
@@ -58,6 +59,9 @@ class Session(Protocol):
     period: float
     stateful: bool
 
+    def before(self, t: float, v: Array) -> Array | float:
+        """The torque just before the first sample."""
+
     def sample(self, t: float, q: Array, v: Array) -> Array:
         """The torque from now on."""
 
@@ -77,6 +81,10 @@ class Called:
         self._function, self.period = function, sample_time
         self._samples = 0
         self.plan = np.zeros(PLAN_HEAD)
+
+    def before(self, t: float, v: Array) -> float:
+        """The torque just before the first sample: none."""
+        return 0.0
 
     def sample(self, t: float, q: Array, v: Array) -> Array:
         """The torque from now on."""

@@ -170,6 +170,10 @@ class Sensor(Frozen):
         """Add the error to the exact reading."""
         return exact + error
 
+    def difference(self, reading: Array, exact: Array) -> Array:
+        """The error that makes this reading of the exact one."""
+        return reading - exact
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, {self.rate:g} Hz)"
 

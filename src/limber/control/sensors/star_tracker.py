@@ -6,7 +6,7 @@ from typing import Any
 
 from limber.assembly.system import System
 from limber.checks import Array
-from limber.control.rotations import product, quaternion_of, quaternion_of_vector
+from limber.control.rotations import conjugate, product, quaternion_of, quaternion_of_vector
 from limber.control.sensors.base import Instant, Reader
 from limber.control.sensors.mounted import MountedSensor
 from limber.dynamics import pose
@@ -50,3 +50,8 @@ class StarTracker(MountedSensor):
         """The attitude with a small rotation about the sensor axes."""
         found = product(exact, quaternion_of_vector(error))
         return -found if found[0] < 0.0 else found
+
+    def difference(self, reading: Array, exact: Array) -> Array:
+        """The small rotation about the sensor axes from the exact attitude to the reading."""
+        turn = product(conjugate(exact), reading)
+        return 2.0 * turn[1:] * (1.0 if turn[0] >= 0.0 else -1.0)

@@ -1,0 +1,236 @@
+r"""The linear filter about an operating point, and its steady state as part of a linear model of a controller.
+
+The estimate at a sample with all its readings, of which one sensor's may come d samples late, is
+
+    x_m = F_m (Phi x_{m+1} + Gamma u_m) + G_m (y_m - J u'_m),    m = D, D - 1, ..., 0,    F_m = 1 - G_m H
+
+where x_m and y_m are the estimate and the readings m samples ago, u_m are the mean forces during the sample before, u'_m
+those at its end, and D is the largest d. G_m has columns for the sensors with d <= m and zeros for the others: G_D is the
+gain of a filter without late readings, and each of the others follows from the covariance of the one before. Unknown
+forces are held during a sample where readings depend on them, so that the reading tells of the same force that moved the
+state: with the forces w, of variance V, and Gamma V their covariance with the state,
+
+    P <- Phi P Phi^T + Q,    S = [H J] [[P, Gamma V], [V Gamma^T, V]] [H J]^T + R,    G = (P H^T + Gamma V J^T) S^-1
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from limber.assembly.system import System
+from limber.checks import Array
+from limber.control import channels
+from limber.control.filter_readings import FilterSensor
+from limber.control.linear_model import LinearModel
+from limber.control.riccati import discrete_riccati
+from limber.control.sampled import WHOLE, covariance_of_noise, held
+from limber.errors import ArgumentValueError, DynamicsError
+
+#: Of this many parts of a sample the filter remembers its model.
+REMEMBERED = 1000
+
+
+class LinearFilter:
+    """What a linear filter knows about its operating point.
+
+    A, B, T : of `lb.linearize`, with inputs at all speeds.
+    tau : (nv,) the forces there.
+    W : (nv,) squared densities of the unknown forces.
+    read : for each sensor H, the reading at the operating point, and J.
+    """
+
+    def __init__(
+        self,
+        A: Array,
+        B: Array,
+        T: Array,
+        tau: Array,
+        W: Array,
+        sample_time: float,
+        read: list[tuple[Array, Array, Array]],
+    ):
+        self.A, self.B, self.T, self.tau, self.W = A, B, T, tau, W
+        self.sample_time, self.read = sample_time, read
+        self._parts: dict[float, tuple[Array, Array, Array]] = {}
+
+    @property
+    def H(self) -> Array:
+        """Of all sensors."""
+        return np.vstack([H for H, _, _ in self.read])
+
+    @property
+    def J(self) -> Array:
+        """Of all sensors."""
+        return np.vstack([J for _, _, J in self.read])
+
+    def over(self, part: float) -> tuple[Array, Array, Array]:
+        """Phi, Gamma and Q over a fraction of the sample time."""
+        found = self._parts.get(part)
+        if found is None:
+            if len(self._parts) >= REMEMBERED:
+                self._parts.clear()
+            h = part * self.sample_time
+            Q = covariance_of_noise(self.A, self.B, self.W, h)
+            found = self._parts[part] = (*held(self.A, self.B, h), Q)
+        return found
+
+
+def reading_labels(sensors: Sequence[FilterSensor]) -> tuple[str, ...]:
+    """The names of all numbers that sensors read."""
+    return tuple(f"{sensor.name} {label}" for sensor in sensors for label in sensor.labels)
+
+
+def place_of_torque(system: System, name: str) -> int:
+    """The place in v of an input of `lb.linearize`, by its name."""
+    for body, where in system.layout.items():
+        for kind, part in (("torque", where.v_joint), ("mode_force", where.v_modes)):
+            if part.start < part.stop:
+                (channel,) = channels.checked(system, [(kind, body)], "inputs", channels.INPUTS)
+                if name in channel.names:
+                    return part.start + channel.names.index(name)
+    raise ArgumentValueError(
+        f"plant: its input {name!r} is no torque of {system.name!r}. Accelerometers and force-torque sensors also depend on the "
+        "inputs directly, and Kalman.seen knows that of torques only."
+    )
+
+
+def late_samples(sensors: Sequence[FilterSensor], sample_time: float) -> list[int]:
+    """By how many samples the readings of each sensor are late, where all are read at every sample."""
+    found = []
+    for one in sensors:
+        rate, samples = one.sensor.rate * sample_time, one.sensor.delay / sample_time
+        if abs(rate - round(rate)) > WHOLE or rate < 0.5:
+            raise ArgumentValueError(
+                f"Kalman: sensor {one.name!r} is not read at every sample of the controller ({one.sensor.rate:g} Hz and "
+                f"{1.0 / sample_time:g} Hz), so that the filter has no fixed gains and no margins."
+            )
+        if abs(samples - round(samples)) > WHOLE:
+            raise ArgumentValueError(
+                f"Kalman: sensor {one.name!r} has a delay of {samples:.4g} samples of the controller; margins need a whole number of them."
+            )
+        found.append(round(samples))
+    return found
+
+
+def filter_and_feedback(
+    known: LinearFilter,
+    sensors: Sequence[FilterSensor],
+    feedback: LinearModel,
+    places: np.ndarray,
+    delay: tuple[int, float],
+) -> LinearModel:
+    """The filter and a feedback as one sampled model, from the readings to the torques; see `Kalman.with_feedback`.
+
+    delay : of the commands: whole samples, and a fraction of one.
+    """
+    k, m = feedback, len(places)
+    Phi, Gamma, _ = known.over(1.0)
+    samples = late_samples(sensors, known.sample_time)
+    biases = np.concatenate([_walk(one) for one in sensors])
+    errors = np.repeat(samples, [one.reader.errors for one in sensors])
+    gains = _gains(known, sensors, biases, errors)
+    H, J, n, D = known.H, known.J[:, places], len(Phi), max(samples)
+    r, walking = len(H), np.flatnonzero(biases > 0.0)
+    by_bias = np.eye(r)[:, walking]
+    size = n + len(walking)
+    H = np.hstack([H, by_bias])
+    ahead, driven = np.eye(size), np.zeros((size, m))
+    ahead[:n, :n], driven[:n] = Phi, Gamma[:, places]
+    # What the forces are: those of the last whole sample, and those of the one before.
+    whole, part = delay
+    parts = [0.0] * whole + [1.0 - part] + ([part] if part else [])
+    commands = len(parts) + D
+    # States: the estimate D samples ago at the last sample, readings since, commands, and states of the feedback; then the inputs.
+    begin = np.cumsum([0, size, r * D, m * commands, k.order])
+    everything = np.eye(begin[-1] + r)
+    state, readings, sent, inner, reading = (
+        everything[a:b] for a, b in zip(begin, [*begin[1:], begin[-1] + r])
+    )
+    history = np.vstack([reading, readings])
+
+    def mean(m_ago: int) -> Array:
+        rows = [sent[m * (m_ago + i) :][:m] * weight for i, weight in enumerate(parts)]
+        return np.sum(rows, axis=0)
+
+    x, oldest = state, state
+    for m_ago in range(D, -1, -1):
+        G = gains[m_ago]
+        expected = ahead @ x + driven @ mean(m_ago)
+        last = sent[m * (m_ago + whole) :][:m]
+        y = history[r * m_ago :][:r] - J @ last
+        x = expected + G @ (y - H @ expected)
+        if m_ago == D:
+            oldest = x
+    x = x[:n]
+    command = k.C @ inner + k.D @ x
+    new = np.vstack([
+        oldest, history[: r * D], np.vstack([command, sent])[: m * commands], k.A @ inner + k.B @ x,
+    ])  # fmt: skip
+    labels = reading_labels(sensors)
+    states = (
+        *(f"estimate {name}" for name in k.inputs),
+        *(f"bias {labels[i]}" for i in walking.tolist()),
+        *(f"{name} {i} ago" for i in range(1, D + 1) for name in labels),
+        *(f"{name} {i} ago" for i in range(1, commands + 1) for name in k.outputs),
+        *(f"feedback {name}" for name in k.states),
+    )
+    w = begin[-1]
+    return LinearModel(
+        new[:, :w], new[:, w:], command[:, :w], command[:, w:], states, labels, k.outputs, k.name,
+        known.sample_time,
+    )  # fmt: skip
+
+
+def _walk(one: FilterSensor) -> Array:
+    """The random walk of the biases that are estimated; zero for the others. A constant bias is known in the end."""
+    return np.zeros(one.reader.errors) if one.bias is None else one.walk
+
+
+def _gains(
+    known: LinearFilter, sensors: Sequence[FilterSensor], walk: Array, late: np.ndarray
+) -> dict[int, Array]:
+    """G_m by m."""
+    Phi, Gamma, Q = known.over(1.0)
+    walking = np.flatnonzero(walk > 0.0)
+    n, size, T = len(Phi), len(Phi) + len(walking), known.sample_time
+    A, noise = np.eye(size), np.zeros((size, size))
+    A[:n, :n], noise[:n, :n] = Phi, Q
+    noise[n:, n:] = np.diag(walk[walking] ** 2 * T)
+    V = known.W / T
+    shared = np.vstack([Gamma * V, np.zeros((len(walking), len(V)))])  # of the state and the forces
+    H, J = np.hstack([known.H, np.eye(len(known.H))[:, walking]]), known.J
+    R = np.diag(np.concatenate([one.deviation for one in sensors]) ** 2)
+    try:
+        P = _settled(A, noise, H, J, R, shared, V)
+    except np.linalg.LinAlgError:
+        raise DynamicsError(
+            "Kalman: the gains of the filter do not settle: some motions neither decay nor are seen by the sensors, or no "
+            "disturbance acts on them."
+        ) from None
+    gains = {}
+    for m in range(int(late.max(initial=0)), -1, -1):
+        seen = np.flatnonzero(late <= m)
+        h, j = H[seen], J[seen]
+        L = P @ h.T + shared @ j.T
+        S = h @ L + j @ shared.T @ h.T + (j * V) @ j.T + R[np.ix_(seen, seen)]
+        gain = np.linalg.solve(S, L.T).T
+        gains[m] = np.zeros((size, len(H)))
+        gains[m][:, seen] = gain
+        P = A @ (P - gain @ L.T) @ A.T + noise
+    return gains
+
+
+def _settled(
+    A: Array, noise: Array, H: Array, J: Array, R: Array, shared: Array, V: Array
+) -> Array:
+    """The covariance of the state before its readings, once it does not change any more."""
+    if not J.any():
+        return discrete_riccati(A.T, H.T, noise, R)
+    # That after the readings: its noise and the noise of the next readings are correlated.
+    cross = noise @ H.T + shared @ J.T
+    both = H @ cross + J @ shared.T @ H.T + (J * V) @ J.T + R
+    part, C = np.linalg.solve(both, cross.T).T, H @ A
+    P = discrete_riccati((A - part @ C).T, C.T, noise - part @ cross.T, both)
+    return A @ P @ A.T + noise
