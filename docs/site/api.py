@@ -1,6 +1,7 @@
 """Pages of the API reference: every public name, once, under its shortest path.
 
-A package is public if `limber` exports it, or a name that it defines; so is a package in it that has an `__all__`.
+A package is public if `limber` exports it, or a name that it defines; so is a package in it that has an `__all__`, and a
+module in it that has a title here.
 Nothing is listed by hand but the order and the titles: a new public name is in the reference without further ado.
 """
 
@@ -40,8 +41,16 @@ TITLES = {
     "limber.control.optimal": "Optimal control",
     "limber.control.patent": "The controller of US 5,546,508",
     "limber.control.realtime": "Real time",
+    "limber.campaigns": "Campaigns",
+    "limber.identification": "Identification",
+    "limber.exchange": "Learning and exchange",
+    "limber.exchange.fmi": "Functional mock-up units",
+    "limber.exchange.gym": "Gymnasium environments",
+    "limber.orbit": "Orbits",
     "limber.plotting": "Figures",
+    "limber.shapes": "Shapes",
     "limber.viewer": "Reports",
+    "limber.viewer.live": "The live view",
     "limber.errors": "Errors and warnings",
 }
 
@@ -135,7 +144,7 @@ def _inner(package: str) -> list[str]:
     inner = [
         f"{package}.{x.name}"
         for x in pkgutil.iter_modules(getattr(module, "__path__", ()))
-        if x.ispkg
+        if x.ispkg or f"{package}.{x.name}" in TITLES
     ]
     inner = [name for name in inner if _all(importlib.import_module(name))]
     return [

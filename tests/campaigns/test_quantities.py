@@ -148,3 +148,68 @@ def test_errors_of_files_name_the_entry_once(tmp_path):
     )
     with pytest.raises(lb.FileError, match=r"study\.yaml:5:8: keep\.end: body='amr' is not in"):
         lb.campaign(tmp_path / "study.yaml")
+
+
+@pytest.fixture(scope="module")
+def loaded():
+    """A beam of a real section under weight and a torque, with a controller's signals."""
+    steel = lb.Section.tube(0.04, 0.002, lb.Material(200e9, 7800.0, nu=0.3))
+    a = lb.Assembly("arm", gravity=(0, 0, -9.81))
+    a.attach(
+        "link", lb.beam(1.0, section=steel, modes=2, damping=0.01), lb.Revolute("y", damping=0.1)
+    )
+    a.attach("load", lb.RigidBody(2.0), lb.Fixed(), to="link", at="tip")
+    s = a.build()
+    pd = lb.control.PD(300.0, 30.0, sample_time=0.01, reference={"link": -0.2})
+    loop = lb.control.Loop(s, pd, sensors=[lb.control.Encoder(rate=50.0)])
+    return lb.simulate(s, 0.5, torque=loop, every=0.01)
+
+
+def test_loads_stresses_and_sampled_signals_are_signals(loaded):
+    r = loaded
+    root = r.section_forces("link", "root")
+    moments = np.column_stack([root.torsion[:, 0], root.moment_y[:, 0], root.moment_z[:, 0]])
+    forces = np.column_stack([root.axial[:, 0], root.shear_y[:, 0], root.shear_z[:, 0]])
+    peak = np.linalg.norm(moments, axis=1).max()
+    assert peak > 1.0
+    assert of(r, peak={"section_moment": ["link", "root"]}) == peak
+    assert of(r, max={"section_moment": ["link", 0.0]}, component="y") == root.moment_y.max()
+    assert np.array_equal(of(r, final={"section_force": ["link", "root"]}), forces[-1])
+    assert of(r, max={"von_mises": ["link", "root"]}) == root.von_mises.max()
+    assert of(r, max={"surface_strain": ["link", "root"]}) == np.abs(root.surface_strain).max()
+    assert of(r, final={"surface_stress": ["link", "root"]}, scale=1e-6) == pytest.approx(
+        1e-6 * np.abs(root.surface_stress[-1]).max()
+    )
+    assert np.array_equal(of(r, final={"joint_wrench": "link"}), r.joint_wrench("link")[-1])
+    tip = r.node("link", "tip").acceleration
+    assert of(r, peak={"acceleration": ["link", "tip"]}) == np.linalg.norm(tip, axis=1).max()
+    read = r.signals["encoder"]
+    late = read.t >= 0.25
+    assert 0 < late.sum() < len(r.t)  # a signal has its own times
+    assert of(r, mean={"signal": "encoder"}, after=0.25) == read.y[late].mean()
+
+
+@pytest.mark.parametrize(
+    "given, words",
+    [
+        ({"max": {"section_moment": ["link", "rot"]}}, r"keep\['x'\].*rot"),
+        ({"max": {"section_moment": ["load", "root"]}}, r"keep\['x'\].*no section forces"),
+        ({"max": {"section_moment": "link"}}, r"must be \[body, node\]"),
+        ({"max": {"section_moment": ["link", True]}}, r"must be \[body, station\]"),
+        ({"max": {"strain": ["link", "gauge"]}}, r"keep\['x'\].*no strain gauges"),
+        ({"max": {"acceleration": ["link", "tpi"]}}, "tpi"),
+        ({"max": {"joint_wrench": "lnk"}}, "lnk"),
+    ],
+)
+def test_signals_that_the_system_lacks_are_refused_at_once(given, words, loaded):
+    with pytest.raises(lb.LimberError, match=words):
+        quantity("x", given, loaded.system)
+
+
+def test_stresses_need_a_section_and_signals_a_controller(result, loaded):
+    with pytest.raises(lb.LimberError, match=r"keep\['x'\].*von Mises stress need"):
+        quantity("x", {"max": {"von_mises": ["link", "root"]}}, result.system)
+    with pytest.raises(lb.LimberError, match="Did you mean 'encoder'"):
+        of(loaded, mean={"signal": "encodr"})
+    with pytest.raises(lb.LimberError, match="it has: none"):
+        of(result, mean={"signal": "encoder"})

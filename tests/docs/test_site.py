@@ -53,6 +53,18 @@ def test_pages_of_the_reference_name_their_entries(site, tmp_path):
             assert re.search(rf"^\.\. auto(class|exception|function|data):: {path}$", text, re.M)
 
 
+def test_every_page_of_the_reference_has_a_title_in_words(site):
+    api, _ = site
+    assert [page.package for page in api.pages() if page.package not in api.TITLES] == []
+
+
+def test_the_reference_has_the_tasks_of_the_environments(site):
+    pytest.importorskip("gymnasium", reason="environments need Gymnasium (the extra `gym`)")
+    api, _ = site
+    entries = {path.rsplit(".", 1)[-1] for page in api.pages() for path in page.names}
+    assert {"flexible_arm_task", "flexible_spacecraft_task"} <= entries
+
+
 def test_docstrings_become_definitions_code_and_escaped_text(site):
     _, docstrings = site
     text = """What it does with `q`, 2 * 3 and a_b.

@@ -297,3 +297,32 @@ for make in (
         raise AssertionError
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_torques_by_name_drive_only_the_joints_that_they_name():
+    a = lb.Assembly("pendulum on a cart", gravity=(0, 0, -9.81))
+    a.attach("cart", lb.RigidBody(1.0), lb.Prismatic("x"), joint_name="rail")
+    a.attach("rod", lb.RigidBody(0.2, (0, 0, 0.5), 0.01 * np.eye(3)), lb.Revolute("y"), to="cart")
+    s = a.build()
+    for name in ("cart", "rail"):
+        task = lb.exchange.Task(s, torque={name: 8.0}, duration=0.1)
+        assert (task.inputs, task.torque.tolist()) == ([0], [8.0])
+    both = lb.exchange.Task(s, torque={"rod": [0.5], "rail": 8.0})
+    assert (both.inputs, both.torque.tolist()) == ([1, 0], [0.5, 8.0])
+    env = lb.exchange.Environment(task)
+    assert env.action_space.shape == (1,)
+    env.reset(seed=0)
+    env.step(np.array([0.5]))
+    seen = env.step(np.array([0.5]))[0]
+    r = lb.simulate(s, 2 * task.sample_time, torque=[4.0, 0.0], rtol=1e-10, atol=1e-12)
+    assert np.allclose(seen, [*r.q[-1], *r.v[-1]], rtol=0, atol=1e-6)  # in single precision
+    for torque, inputs, words in (
+        ({"crt": 1.0}, None, "Did you mean 'cart'"),
+        ({"cart": [1.0, 2.0]}, None, "'cart' has 1 speed"),
+        ({"cart": 0.0}, None, "must be positive"),
+        ({}, None, "torque names no joint"),
+        ({"cart": 1.0}, [0], "leave out inputs"),
+        ("much", None, "torque must be"),
+    ):
+        with pytest.raises(lb.LimberError, match=words):
+            lb.exchange.Task(s, torque=torque, inputs=inputs)

@@ -348,7 +348,7 @@ def test_included_files_are_part_of_the_model(tmp_path):
 REFUSED = {
     "not mjcf": ("<robot/>", "starts with <mujoco>, got <robot>"),
     "empty": ("<mujoco/>", "the model has no bodies"),
-    "mesh": ("<body><joint/><geom type='mesh' mesh='m'/></body>", "comes from a mesh, which is not read"),
+    "mesh": ("<body><joint/><geom type='mesh' mesh='m'/></body>", "the mesh 'm' is not among the assets"),
     "replicate": ("<replicate count='3'><body/></replicate>", "<replicate> creates bodies"),
     "class": (f"<body childclass='no'><joint/>{BALL}</body>", "unknown class 'no'"),
     "kind": (f"<body><joint type='hing'/>{BALL}</body>", "Did you mean 'hinge'"),

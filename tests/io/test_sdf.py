@@ -347,7 +347,7 @@ REFUSED = {
     "no model": ("<sdf/>", "has no <model>"),
     "no links": ("<sdf><model name='m'/></sdf>", "the model has no links"),
     "two models": ("<sdf><model name='m'/><model name='n'/></sdf>", "put several models into"),
-    "include": ("<sdf><model name='m'><include/></model></sdf>", "<include> is not supported"),
+    "include": ("<sdf><model name='m'><include/></model></sdf>", "<uri> is missing in <include>"),
     "unknown frame": (
         f"<sdf>{model(link('a', HERE.replace('?', 'b')))}</sdf>",
         "there is no frame 'b' in this model",

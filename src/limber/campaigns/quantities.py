@@ -14,9 +14,11 @@ import numpy as np
 from pydantic import ValidationError
 
 from limber.assembly import System
+from limber.bodies.beam_forces import section_forces_of
+from limber.bodies.section_forces import SectionForces
 from limber.campaigns.records import described
-from limber.checks import Array, shown, takes
-from limber.errors import ArgumentTypeError, ArgumentValueError
+from limber.checks import Array, listed, shown, suggestion, takes
+from limber.errors import ArgumentTypeError, ArgumentValueError, LimberError
 from limber.io.fields import Check, Flag, Name, Number, choice, named, number, numbers, problem
 from limber.io.section import Section, explained
 from limber.simulation import Result
@@ -43,6 +45,16 @@ def _place(value: Any) -> tuple[str, Any]:
     return (value, None) if isinstance(value, str) else _node(value)
 
 
+def _station(value: Any) -> tuple[str, Any]:
+    """[body, station], where the station is a name, or a distance in m from the root."""
+    body, at = _node(value)
+    if isinstance(at, bool) or not isinstance(at, str | int | float):
+        raise problem(
+            f"must be [body, station], with a name or a distance in m; got {named(value)}."
+        )
+    return body, at
+
+
 def _true(value: Any) -> bool:
     if value is not True:
         raise problem(f"must be true, got {named(value)}.")
@@ -61,32 +73,51 @@ _PAIR = {"type": "array", "minItems": 2, "maxItems": 2}
 _TEXT = {"type": "string"}
 NodeOf = Annotated[Any, Check(_node, _PAIR)]
 PlaceOf = Annotated[Any, Check(_place, {"anyOf": [_TEXT, _PAIR]})]
+StationOf = Annotated[Any, Check(_station, _PAIR)]
 BodyOf = Annotated[Any, Check(_body, _TEXT)]
 Whole = Annotated[Any, Check(_true, {"const": True})]
 
 
 #: Signals of joints, which may be named by their own names.
-OF_JOINTS = ("joint", "joint_speed", "torque")
+OF_JOINTS = ("joint", "joint_speed", "torque", "joint_wrench")
+#: Signals of a node, and of the sections of beams and frames.
+OF_NODES = ("position", "velocity", "acceleration")
+OF_SECTIONS: dict[str, tuple[str, ...]] = {
+    "section_force": ("axial", "shear_y", "shear_z"),
+    "section_moment": ("torsion", "moment_y", "moment_z"),
+}
+#: Of these the signal is the largest magnitude on the surface.
+ON_SURFACES = ("surface_strain", "surface_stress", "von_mises")
 
 
 class SignalSection(Section):
-    """A signal of a result: coordinates of a joint, a deflection, a position, a torque or an energy."""
+    """A signal of a result: motion of a joint or a node, deflection, loads and stresses, energy, or a sampled signal."""
 
     one_of: ClassVar[tuple[str, ...]] = (
-        "joint", "joint_speed", "torque", "modal", "deflection", "position", "velocity", "energy", "kinetic_energy",
-        "potential_energy",
+        "joint", "joint_speed", "torque", "joint_wrench", "modal", "deflection", "position", "velocity", "acceleration",
+        "section_force", "section_moment", "surface_strain", "surface_stress", "von_mises", "strain", "energy",
+        "kinetic_energy", "potential_energy", "signal",
     )  # fmt: skip
     short: ClassVar[str] = "energy, kinetic_energy, potential_energy"
     joint: BodyOf | None = None
     joint_speed: BodyOf | None = None
     torque: BodyOf | None = None
+    joint_wrench: BodyOf | None = None
     modal: BodyOf | None = None
     deflection: NodeOf | None = None
     position: PlaceOf | None = None
     velocity: PlaceOf | None = None
+    acceleration: PlaceOf | None = None
+    section_force: StationOf | None = None
+    section_moment: StationOf | None = None
+    surface_strain: StationOf | None = None
+    surface_stress: StationOf | None = None
+    von_mises: StationOf | None = None
+    strain: NodeOf | None = None
     energy: Whole | None = None
     kinetic_energy: Whole | None = None
     potential_energy: Whole | None = None
+    signal: Name | None = None
 
     @classmethod
     def shorthand(cls, data: Any) -> Any:
@@ -99,32 +130,59 @@ class SignalSection(Section):
         return next(name for name in self.one_of if getattr(self, name) is not None)
 
     def check(self, system: System) -> None:
-        """Reject bodies and nodes that the system does not have."""
-        given = getattr(self, self.kind)
-        if given is True:
+        """Reject bodies, nodes, sections and gauges that the system does not have."""
+        kind, given = self.kind, getattr(self, self.kind)
+        if given is True or kind == "signal":
             return
         body, node = given if isinstance(given, tuple) else (given, None)
-        if self.kind in OF_JOINTS:
+        if kind in OF_JOINTS:
             system.joint_layout(body)
             return
         system.number(body)
-        if node is not None:
-            system.node_number(body, node, self.kind)
+        if kind in OF_SECTIONS or kind in ON_SURFACES:
+            per_mode = section_forces_of(system.bodies[body], node, f"body {body!r}")
+            _of_sections(per_mode.at(np.zeros((1, per_mode.forces.shape[-1]))), kind)
+        elif kind == "strain":
+            still = np.zeros((2, 1, system.nv))
+            Result(system, np.zeros(1), system.neutral()[None], *still).strain(body, node)
+        elif node is not None:
+            system.node_number(body, node, kind)
 
-    def rows(self, result: Result) -> Array:
-        """The signal over time, (n, width)."""
+    def samples(self, result: Result) -> tuple[Array, Array]:
+        """The times (n,) of the signal, and its values (n, width)."""
         kind, given = self.kind, getattr(self, self.kind)
+        if kind == "signal":
+            if given not in result.signals:
+                raise ArgumentValueError(
+                    f"there is no signal {given!r} in the result; it has: {listed(result.signals) or 'none'}. "
+                    f"{suggestion(given, result.signals)}"
+                )
+            sampled = result.signals[given]
+            return sampled.t, np.asarray(sampled.y, dtype=float).reshape(len(sampled.t), -1)
         if kind == "torque":
             found = result.tau[:, result.system.joint_layout(given).v_joint]
-        elif kind == "deflection":
-            found = result.deflection(*given)
-        elif kind in ("position", "velocity"):
+        elif kind in ("deflection", "strain"):
+            found = getattr(result, kind)(*given)
+        elif kind in OF_NODES:
             found = getattr(result.node(*given), kind)
+        elif kind in OF_SECTIONS or kind in ON_SURFACES:
+            found = _of_sections(result.section_forces(*given), kind)
         elif kind.endswith("energy"):
-            found = getattr(result, kind)[:, None]
+            found = getattr(result, kind)
         else:
             found = getattr(result, kind)(given)
-        return found
+        return result.t, found.reshape(len(result), -1)
+
+
+def _of_sections(forces: SectionForces, kind: str) -> Array:
+    """A signal of section forces over time, (n, width)."""
+    count = len(forces.forces)
+    if kind in OF_SECTIONS:
+        parts = [getattr(forces, name).reshape(count, -1) for name in OF_SECTIONS[kind]]
+        return np.concatenate(parts, axis=1)
+    points = np.abs(getattr(forces, kind)).reshape(count, -1)
+    there = ~np.isnan(forces.surface[0]).any(axis=-1).ravel()  # sections may have fewer points
+    return points[:, there].max(axis=1, keepdims=True)
 
 
 class QuantitySection(Section):
@@ -150,6 +208,8 @@ class QuantitySection(Section):
     worst: Annotated[str, choice("largest", "smallest")] = "largest"
     unit: Name | None = None
     scale: Number = 1.0
+    below: Number | None = None
+    above: Number | None = None
 
     @property
     def kind(self) -> str:
@@ -162,29 +222,31 @@ class QuantitySection(Section):
             raise ArgumentValueError(
                 "settle, and nothing else, needs within: the distance from its target within which the signal must stay."
             )
+        if self.below is not None and self.above is not None and not self.above < self.below:
+            raise ArgumentValueError(
+                "above must be less than below: the quantity lies between them."
+            )
         if self.after is not None and self.until is not None and not self.after < self.until:
             raise ArgumentValueError("after must be earlier than until.")
         getattr(self, self.kind).check(system)
 
     def __call__(self, result: Result) -> Array:
         """Compute the number, or one for each component, from a result."""
-        signal = getattr(self, self.kind).rows(result)
+        t, signal = getattr(self, self.kind).samples(result)
         if self.component is not None:
             if self.component >= signal.shape[1]:
                 raise ArgumentValueError(
                     f"component {self.component} was requested of a signal that has {signal.shape[1]}."
                 )
             signal = signal[:, [self.component]]
-        t = result.t
         rows = np.ones(len(t), dtype=bool)
         if self.after is not None:
             rows &= t >= self.after
         if self.until is not None:
             rows &= t <= self.until
         if not rows.any():
-            raise ArgumentValueError(
-                f"no output time lies between after and until; the last is {t[-1]:g} s."
-            )
+            last = f"the last is {t[-1]:g} s" if len(t) else "there is none"
+            raise ArgumentValueError(f"no output time lies between after and until; {last}.")
         signal, t = signal[rows], t[rows]
         if self.target is not None:
             goal = np.atleast_1d(self.target)
@@ -220,13 +282,19 @@ def _reduced(kind: str, t: Array, signal: Array, within: float | None, own_end: 
 
 @dataclass(frozen=True, eq=False)
 class Quantity:
-    """A quantity that is kept of every case, with its name. record: how it was given, for the record of a campaign."""
+    """A quantity that is kept of every case, with its name.
+
+    record : how it was given, for the record of a campaign.
+    below, above : the requirement on it, if there is one; it changes no numbers and is not in the record.
+    """
 
     name: str
     measure: Callable[[Result], Any]
     record: Any
     smallest_is_worst: bool = False
     unit: str = ""
+    below: float | None = None
+    above: float | None = None
 
 
 def quantity(name: str, given: Any, system: System | None) -> Quantity:
@@ -253,6 +321,12 @@ def of_section(name: str, section: QuantitySection, given: Any, system: System |
     if system is not None:
         try:
             section.check(system)
-        except ArgumentValueError as error:
+        except LimberError as error:
             raise ArgumentValueError(f"keep[{name!r}]: {error}") from None
-    return Quantity(name, section, given, section.worst == "smallest", section.unit or "")
+    record = {key: x for key, x in given.items() if key not in ("below", "above")}
+    smallest = section.worst == "smallest"
+    if "worst" not in section.model_fields_set:
+        smallest = section.above is not None and section.below is None
+    return Quantity(
+        name, section, record, smallest, section.unit or "", section.below, section.above
+    )

@@ -45,7 +45,7 @@ def report(campaign: Campaign, path: Any, *, title: str = "") -> Path:
         title=title or c.study.name,
         summary=_summary(c),
         notes="\n".join(f"<p>{escape(x)}</p>" for x in (c.study.description, *c.remarks) if x),
-        main=f"<h2>Worst cases</h2>\n{_worst(c)}\n{_failures(c)}",
+        main=f"{_requirements(c)}<h2>Worst cases</h2>\n{_worst(c)}\n{_failures(c)}",
         plots="\n".join([*_distributions(c), *_sensitivities(found), _scatter(c)]),
         tables=_tables(c, found),
     )
@@ -70,6 +70,19 @@ def _labels(c: Campaign) -> dict[str, str]:
 
 def _wide(content: str) -> str:
     return f'<div style="grid-column: 1 / -1">{content}</div>'
+
+
+def _requirements(c: Campaign) -> str:
+    """The requirements of the study, if it has any."""
+    if not c.requirements:
+        return ""
+    labels = _labels(c)
+    rows: Rows = [
+        (labels[n], x.limits, f"{x.met} of {x.cases}", f"{100 * x.fraction:.4g} %", x.interval)
+        for n, x in c.requirements.items()
+    ]
+    heads = ("quantity", "required", "cases", "met in", "95 % interval")
+    return f"<h2>Requirements</h2>\n{wide_table('', heads, rows)}\n"
 
 
 def _worst(c: Campaign) -> str:
@@ -191,7 +204,7 @@ def _sensitivities(found: list[Sensitivity]) -> list[str]:
     """Bars with their intervals, a panel for each quantity."""
     pictures = []
     for number, each in enumerate(found):
-        if not each.variables:
+        if not any(np.isfinite(x).any() for x in each.values.values()):
             continue
 
         def draw(figure: Any, each: Sensitivity = each) -> None:

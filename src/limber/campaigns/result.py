@@ -10,6 +10,7 @@ import numpy as np
 
 from limber.campaigns.memory import Table
 from limber.campaigns.names import refuse_shared
+from limber.campaigns.requirements import NO_PROBABILITY, Requirement, requirement
 from limber.campaigns.rows import STATUS
 from limber.campaigns.sensitivity import Sensitivity, rank_correlations, sobol_indices
 from limber.campaigns.study import Study
@@ -112,6 +113,26 @@ class Campaign:
         order = np.argsort(x if smallest else -x, kind="stable")
         return order[: min(whole("count", count, 1), int((~np.isnan(x)).sum()))].tolist()
 
+    @property
+    def requirements(self) -> dict[str, Requirement]:
+        """The requirements of the study (`below` and `above` of its quantities), by the names of the quantities."""
+        return {
+            q.name: self.requirement(q.name, below=q.below, above=q.above)
+            for q in self.study.quantities
+            if (q.below is not None or q.above is not None) and q.name in self.numbers
+        }
+
+    def requirement(
+        self, quantity: str, *, below: float | None = None, above: float | None = None
+    ) -> Requirement:
+        """In how many cases a quantity is below, or above, a limit, with the 95 % interval of the probability.
+
+        Cases that failed, and those in which the quantity is nan, do not meet the requirement.
+        """
+        random = self.study.sample.method not in NO_PROBABILITY
+        ran = self.status != "not run"
+        return requirement(quantity, self._number(quantity), ran, below, above, random)
+
     def _number(self, quantity: str) -> Array:
         known = self.numbers
         if quantity not in known:
@@ -198,6 +219,7 @@ class Campaign:
             numbers = "".join(f"{row[key]:12.4g}" for key in SHOWN)
             worst = str(next(iter(self.worst(name, 1)), ""))
             lines.append(f"{name:{width}}{numbers}{worst:>12}")
+        lines += [str(x) for x in self.requirements.values()]
         lines += self.remarks
         for case in list(self.failures)[:3]:
             lines.append(f"case {case} failed: {self.messages[case]}"[:160])

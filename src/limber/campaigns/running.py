@@ -34,6 +34,7 @@ def campaign(
     t_end: float | None = None,
     *,
     vary: Mapping[str, Any] | None = None,
+    correlate: Sequence[tuple[str, str, float]] | None = None,
     samples: int | None = None,
     method: str = "monte_carlo",
     seed: int = 0,
@@ -63,13 +64,17 @@ def campaign(
         "sets" or "scales": a list of those. A distribution is {"uniform": [low, high]}, {"normal": [mean, deviation]},
         or one of loguniform, lognormal, triangular, beta, exponential, choice, steps; a list of values; or a frozen
         distribution of `scipy.stats`.
+    correlate : [(name, name, coefficient), ...], correlations between variables with continuous distributions: those of
+        their normal scores (a Gaussian copula), which for normal variables are those of their values. Other pairs are
+        independent. A "latin_hypercube" remains one. Not for "saltelli", "grid" and "listed".
     samples, method : "monte_carlo", "latin_hypercube", "sobol" or "halton" with this number of cases; "saltelli" with
         this number of base points (for Sobol indices); "grid", all combinations of listed values; or "listed", the
         first of each, then the second of each, and so on.
     seed : of the sample. Every case has its own seed, derived from this one and the number of the case; the noise of
         sensors comes from it.
     keep : {name: quantity}, where a quantity is a function of the `Result` of a case, or a mapping such as {"peak":
-        {"deflection": ["link3", "tip"]}, "after": 8}.
+        {"deflection": ["link3", "tip"]}, "after": 8}.  With "below" or "above" it is also a requirement, and the results
+        say how many cases meet it.
     histories : whether t, q and v of every case are kept.
     engine : as in `simulate`; "general" by default.
     integrator : the `method` of `simulate`, such as "rk4"; `method` is that of the sample.
@@ -88,15 +93,15 @@ def campaign(
     they are computed, and whether or not the campaign was killed in between.
     """
     study = make_study(
-        subject, t_end, vary=vary, samples=samples, method=method, seed=seed, keep=keep,
+        subject, t_end, vary=vary, correlate=correlate, samples=samples, method=method, seed=seed, keep=keep,
         histories=histories, engine=engine, integrator=integrator, unit=unit, name=name, **options,
     )  # fmt: skip
     return run(study, store, restart, processes, scheduler, progress)
 
 
 def make_study(
-    subject: Any, t_end: float | None = None, *, vary: Any = None, samples: Any = None, method: str = "monte_carlo",
-    seed: Any = 0, keep: Any = None, histories: bool = False, engine: str | None = None,
+    subject: Any, t_end: float | None = None, *, vary: Any = None, correlate: Any = None, samples: Any = None,
+    method: str = "monte_carlo", seed: Any = 0, keep: Any = None, histories: bool = False, engine: str | None = None,
     integrator: str | None = None, unit: Any = None, name: str | None = None, **options: Any,
 ) -> Study:  # fmt: skip
     """Make the study for these arguments of `campaign`, without running it."""
@@ -104,7 +109,7 @@ def make_study(
         return subject
     if isinstance(subject, str | PathLike) and is_study(Document(file_path(subject))):
         given = {
-            "t_end": t_end, "vary": vary, "unit": unit, "name": name,
+            "t_end": t_end, "vary": vary, "correlate": correlate, "unit": unit, "name": name,
             **({"histories": True} if histories else {}), **({"seed": seed} if seed else {}),
             **({"method": method} if method != "monte_carlo" else {}), **options, "integrator": integrator,
         }  # fmt: skip
@@ -127,7 +132,7 @@ def make_study(
                 f"{key}= of simulate cannot be used in campaigns: see vary= and store=."
             )
     return study_of(
-        subject, t_end, vary={} if vary is None else vary, samples=samples, method=method, seed=seed, keep=keep,
+        subject, t_end, vary={} if vary is None else vary, correlate=correlate, samples=samples, method=method, seed=seed, keep=keep,
         histories=flag("histories", histories), engine=engine or "general", unit=unit, name=name, options=options,
     )  # fmt: skip
 

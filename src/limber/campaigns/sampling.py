@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from limber.campaigns.correlation import Correlation
 from limber.campaigns.distributions import Distribution
 from limber.checks import did_you_mean, shown, whole
 from limber.errors import ArgumentValueError
@@ -61,13 +62,27 @@ def sample_of(method: Any, count: Any) -> Sample:
     return Sample(method, n)
 
 
-def drawn(sample: Sample, variables: Mapping[str, Distribution], seed: int) -> dict[str, list[Any]]:
+def drawn(
+    sample: Sample,
+    variables: Mapping[str, Distribution],
+    seed: int,
+    correlation: Correlation | None = None,
+) -> dict[str, list[Any]]:
     """The values of every variable in all cases."""
+    if correlation is not None and sample.method in (*LISTED, "saltelli"):
+        why = (
+            "indices of Sobol are those of independent variables"
+            if sample.method == "saltelli"
+            else "its values are given"
+        )
+        raise ArgumentValueError(f"correlate does not go with the sample {sample.method}: {why}.")
     if sample.method in LISTED:
         return _listed(sample.method, variables)
     dimensions = len(variables)
     _refuse_too_many((sample.count or 0) * (dimensions + 2 if sample.method == "saltelli" else 1))
     u = _unit_cube(sample, dimensions, seed)
+    if correlation is not None:
+        u = _open(correlation.applied(u, list(variables), sample.method == "latin_hypercube"))
     values = {name: x.at(u[:, i]) for i, (name, x) in enumerate(variables.items())}
     for name, x in variables.items():
         if not x.discrete and not np.isfinite(values[name]).all():
@@ -95,8 +110,12 @@ def _unit_cube(sample: Sample, dimensions: int, seed: int) -> np.ndarray:
         u = qmc.Sobol(dimensions, seed=rng).random(n)
     else:
         u = saltelli(qmc.Sobol(2 * dimensions, seed=rng).random(n))
-    tiny = np.finfo(float).tiny
-    return np.clip(u, tiny, 1.0 - np.finfo(float).epsneg)  # no quantile is infinite
+    return _open(u)
+
+
+def _open(u: np.ndarray) -> np.ndarray:
+    """Points in the open unit cube, where no quantile is infinite."""
+    return np.clip(u, np.finfo(float).tiny, 1.0 - np.finfo(float).epsneg)
 
 
 def saltelli(points: np.ndarray) -> np.ndarray:

@@ -16,6 +16,7 @@ import numpy as np
 
 from limber.assembly import System
 from limber.campaigns import records
+from limber.campaigns.correlation import correlation_of
 from limber.campaigns.entries import parsed, value_at
 from limber.campaigns.names import refuse_taken
 from limber.campaigns.quantities import Quantity, quantity
@@ -161,6 +162,7 @@ def study_of(
     unit: Any,
     name: str | None,
     options: Mapping[str, Any],
+    correlate: Any = None,
     description: str = "",
     file: Path | None = None,
     inputs: Sequence[Path] = (),
@@ -175,7 +177,9 @@ def study_of(
     variables = variables_of(vary)
     sample = sample_of(method, samples)
     start = whole("seed", seed, 0)
-    values = drawn(sample, {n: v.distribution for n, v in variables.items()}, start)
+    distributions = {n: v.distribution for n, v in variables.items()}
+    correlation = correlation_of(correlate, distributions)
+    values = drawn(sample, distributions, start, correlation)
     count = len(next(iter(values.values()))) if values else (sample.count or 0)
     if not count:
         raise ArgumentValueError(
@@ -210,6 +214,7 @@ def study_of(
         "name": name or title,
         "scenario": of_subject,
         "vary": {n: v.record for n, v in variables.items()},
+        **({} if correlation is None else {"correlate": correlation.record}),
         "sample": sample.record,
         "seed": start,
         "keep": {q.name: q.record for q in runs.keep},
@@ -230,7 +235,17 @@ def _refuse_unknown(options: Mapping[str, Any]) -> None:
     known = list(inspect.signature(simulate).parameters)
     for option in options:
         if option not in known:
-            own = ["vary", "samples", "keep", "seed", "unit", "store", "processes", "scheduler"]
+            own = [
+                "vary",
+                "correlate",
+                "samples",
+                "keep",
+                "seed",
+                "unit",
+                "store",
+                "processes",
+                "scheduler",
+            ]
             raise ArgumentTypeError(
                 f"{option} is not an argument of campaign or simulate. {did_you_mean(option, own + known)}"
             )

@@ -31,6 +31,12 @@ def _distribution(value: Any) -> Any:
     return value
 
 
+def _correlations(value: Any) -> Any:
+    if not isinstance(value, list):
+        raise problem(f"must be a list of [variable, variable, coefficient], got {named(value)}.")
+    return value
+
+
 def _scenario(value: Any) -> Any:
     if isinstance(value, str):
         return FILE.check(value)
@@ -81,6 +87,7 @@ class StudySection(Section):
     description: Text = ""
     scenario: Scenario
     vary: dict[Name, Drawn]
+    correlate: Annotated[Any, Check(_correlations, {"type": "array"})] | None = None
     sample: SampleSection
     seed: Annotated[int, whole(0, 2**63)] = 0
     keep: dict[Name, QuantitySection]
@@ -125,6 +132,7 @@ def load_study(
             base,
             None,
             vary=section.vary,
+            correlate=section.correlate,
             samples=section.sample.count if samples is None else samples,
             method=section.sample.method,
             seed=section.seed,
@@ -141,6 +149,8 @@ def load_study(
         )
     except (ArgumentValueError, ArgumentTypeError) as error:
         named_entry = re.match(r"(vary|keep)\[['\"](.+?)['\"]\]", str(error))
+        if named_entry is None and str(error).startswith("correlate: "):
+            raise root.error(str(error).removeprefix("correlate: "), "correlate") from error
         if named_entry is None:
             raise root.error(str(error)) from error
         said = str(error)[named_entry.end() :].lstrip(":. ")  # the place says which entry it is

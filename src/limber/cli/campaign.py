@@ -155,6 +155,18 @@ def _summary(done: Campaign) -> dict[str, Any]:
         "status": {name: status.count(name) for name in sorted(set(status))},
         "seconds": done.seconds,
         "statistics": done.statistics,
+        "requirements": {
+            name: {
+                "below": x.below,
+                "above": x.above,
+                "cases": x.cases,
+                "met": x.met,
+                "fraction": x.fraction,
+                "low": x.low,
+                "high": x.high,
+            }
+            for name, x in done.requirements.items()
+        },
         "remarks": done.remarks,
         "worst": {
             name: [
@@ -195,13 +207,25 @@ def _tables(done: Campaign) -> list[Table]:
         for i in done.worst(name, WORST):
             command = escape(done.command(i))
             worst.add_row(escape(name), str(i), str(done.study.seeds[i]), f"{x[i]:.6g}", command)
-    tables = [made, worst, _sensitivities(done)]
+    tables = [made, *_requirements(done), worst, _sensitivities(done)]
     if done.failures:
         failed = table(f"{len(done.failures)} cases failed", "case", "seed", "why", left=3)
         for i, why in list(done.failures.items())[:10]:
             failed.add_row(str(i), str(done.study.seeds[i]), escape(why))
         tables.append(failed)
     return tables
+
+
+def _requirements(done: Campaign) -> list[Table]:
+    """The requirements of the study, if it has any."""
+    if not done.requirements:
+        return []
+    made = table("Requirements", "quantity", "required", "cases", "met in", "95 % interval")
+    for name, x in done.requirements.items():
+        made.add_row(
+            escape(name), x.limits, f"{x.met} of {x.cases}", f"{100 * x.fraction:.4g} %", x.interval
+        )
+    return [made]
 
 
 def _sensitivities(done: Campaign) -> Table:

@@ -10,9 +10,11 @@ import numpy as np
 
 from limber.checks import Array
 from limber.io.left_out import LeftOut
+from limber.io.mjcf_assets import Assets
 from limber.io.mjcf_compiler import ORIENTATIONS, Compiler, Defaults, read_compiler, yes
 from limber.io.mjcf_geoms import Inertial, geom_inertial, together
 from limber.io.mjcf_joints import JointReader, MjcfJoint
+from limber.io.mjcf_meshes import Meshes
 from limber.io.mjcf_visuals import GeomShapes
 from limber.io.placement import Pose
 from limber.io.stops import Notes
@@ -66,12 +68,12 @@ def parse_mjcf(path: Path, left_out: LeftOut, notes: Notes, stops: bool = True) 
     left_out.tags(root, SECTIONS | SILENT)
     compiler, defaults = read_compiler(root, left_out), Defaults()
     defaults.read(root)
-    joints, pictures = (
-        JointReader(compiler, left_out, notes, stops),
-        GeomShapes(root, defaults, compiler),
-    )
+    assets = Assets(root, defaults)
+    joints = JointReader(compiler, left_out, notes, stops)
+    meshes = Meshes(assets, compiler.exact_meshes)
+    pictures = GeomShapes(assets, compiler, meshes)
     given = frozenset(_body_names(root))
-    reader = _Reader(compiler, defaults, left_out, joints, pictures, given)
+    reader = _Reader(compiler, defaults, left_out, joints, meshes, pictures, given)
     for world in root.all("worldbody"):
         reader.inside(world, None, Pose.here(), None)
     if reader.colliding > 1:
@@ -138,6 +140,7 @@ class _Reader:
     defaults: Defaults
     left_out: LeftOut
     joints: JointReader
+    meshes: Meshes
     pictures: GeomShapes
     given: frozenset[str]
     bodies: list[MjcfBody] = field(default_factory=list)
@@ -211,7 +214,7 @@ class _Reader:
             if element.attributes.get("fluidshape", "none") != "none":
                 self.left_out.attributes(element, element.attributes.keys() - {"fluidshape"})
             if body is not None and self._needs_geoms(body):
-                found = geom_inertial(element, self.compiler, frame)
+                found = geom_inertial(element, self.compiler, self.meshes, frame)
                 body.geoms += [] if found is None else [found]
             shape = None if body is None else self.pictures.shape(element, frame)
             if body is not None and shape is not None:

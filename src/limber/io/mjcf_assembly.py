@@ -38,10 +38,10 @@ def read_mjcf(path: str | PathLike, *, stops: bool = True, equality: bool = True
     to the place of the body in the file.  Bodies without a name are named body1, body2, ... by their numbers in MuJoCo.
     Sites become nodes.
 
-    Inertias are those of `<inertial>`, or follow from the geoms as in MuJoCo, with its defaults; inertias of meshes are
-    rejected.  Joints have their armature, damping, stiffness, springref, and frictionloss (as `friction`).
-    actuatorfrcrange becomes effort_limit.  Joints have compliant stops at `range`, as in `read_urdf`, if an
-    actuatorfrcrange determines their stiffness.
+    Inertias are those of `<inertial>`, or follow from the geoms, including meshes, as in MuJoCo, with its defaults.
+    Joints have their armature, damping, stiffness, springref, and frictionloss (as `friction`).  actuatorfrcrange
+    becomes effort_limit.  Joints have compliant stops at `range`, as in `read_urdf`, if an actuatorfrcrange determines
+    their stiffness.
 
     Equality constraints of the kinds connect, weld and joint (with a linear polycoef) become closures.  They hold
     exactly, while those of MuJoCo are soft.

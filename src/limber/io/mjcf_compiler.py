@@ -16,8 +16,8 @@ from limber.io.xml_tree import Element
 
 #: Attributes of <compiler> without a meaning for the dynamics of the bodies that are read.
 SILENT = {
-    *("strippath", "meshdir", "texturedir", "assetdir", "discardvisual", "usethread", "fitaabb"),
-    *("fusestatic", "saveinertial", "conflict", "convexhull", "exactmeshinertia"),
+    *("strippath", "meshdir", "texturedir", "assetdir", "discardvisual", "usethread"),
+    *("fusestatic", "saveinertial", "conflict", "convexhull"),
 }
 ORIENTATIONS = ("quat", "axisangle", "euler", "xyaxes", "zaxis")
 
@@ -35,6 +35,8 @@ class Compiler:
     smallest_inertia: float = 0.0
     balance: bool = False
     total_mass: float = 0.0
+    exact_meshes: bool = False
+    fit_bounds: bool = False
 
     @property
     def unit(self) -> float:
@@ -123,6 +125,10 @@ def _with_setting(
     if name == "inertiagrouprange":
         low, high = element.numbers(name, 2)
         return replace(compiler, groups=(float(low), float(high)))
+    if name == "exactmeshinertia":
+        return replace(compiler, exact_meshes=yes(element, name))
+    if name == "fitaabb":
+        return replace(compiler, fit_bounds=yes(element, name))
     if name == "boundmass":
         return replace(compiler, smallest_mass=element.number(name))
     if name == "boundinertia":

@@ -10,6 +10,7 @@ import numpy as np
 
 from limber.checks import Array
 from limber.io.mjcf_compiler import Compiler, turned_z, unit, word, yes
+from limber.io.mjcf_meshes import Meshes
 from limber.io.placement import Pose
 from limber.io.xml_tree import Element
 
@@ -28,7 +29,9 @@ class Inertial(NamedTuple):
     inertia: Array
 
 
-def geom_inertial(geom: Element, compiler: Compiler, frame: Pose) -> Inertial | None:
+def geom_inertial(
+    geom: Element, compiler: Compiler, meshes: Meshes, frame: Pose
+) -> Inertial | None:
     """What a geom, given in a frame of a body, adds to the body; None where it has no mass."""
     shape = word(geom, "type", SHAPES) if "type" in geom.attributes else "sphere"
     low, high = compiler.groups
@@ -38,17 +41,23 @@ def geom_inertial(geom: Element, compiler: Compiler, frame: Pose) -> Inertial | 
     density = geom.number("density", "1000")
     if mass == 0.0 or (mass is None and density == 0.0):
         return None
-    if shape in ("mesh", "sdf") or "mesh" in geom.attributes:
-        raise geom.error(
-            "the mass of this geom comes from a mesh, which is not read. Give its body an <inertial>, or give the geom "
-            'mass="0" and put its mass elsewhere. With saveinertial="true" in <compiler>, MuJoCo '
-            "writes the inertials of a model that it has compiled."
-        )
     if yes(geom, "shellinertia"):
         raise geom.error(
             "shellinertia is not supported for shapes: give the body of this geom an <inertial>."
         )
-    size, pose = size_and_pose(geom, shape, compiler)
+    if shape == "mesh":
+        volume, centre, inertia = meshes.solid(geom)
+        place = frame.then(compiler.pose(geom))
+        density = density if mass is None else mass / volume
+        turned = place.rotation @ (density * inertia) @ place.rotation.T
+        return Inertial(density * volume, place.point(centre), turned)
+    if shape == "sdf":
+        raise geom.error(
+            "the mass of this geom follows from a signed distance function, which is not read. Give its body an <inertial>, "
+            'or give the geom mass="0" and put its mass elsewhere. MuJoCo writes the inertials of a model that it has '
+            'compiled with saveinertial="true" of <compiler>.'
+        )
+    size, pose = size_and_pose(geom, shape, compiler, meshes)
     volume, moments = SOLIDS[shape](*size)
     if mass is None:
         mass = density * volume
@@ -58,8 +67,15 @@ def geom_inertial(geom: Element, compiler: Compiler, frame: Pose) -> Inertial | 
     )
 
 
-def size_and_pose(geom: Element, shape: str, compiler: Compiler) -> tuple[Array, Pose]:
-    """The half sizes of a shape, and its place; `fromto` gives both the place and the last size."""
+def size_and_pose(
+    geom: Element, shape: str, compiler: Compiler, meshes: Meshes
+) -> tuple[Array, Pose]:
+    """The half sizes of a shape, and its place.
+
+    `fromto` gives both the place and the last size.  A mesh gives sizes and place of the shape that is fitted to it.
+    """
+    if "mesh" in geom.attributes:
+        return _fitted(geom, shape, compiler, meshes)
     along = "fromto" in geom.attributes and shape != "sphere"
     needed = 1 if along else SIZES[shape]
     size = geom.numbers("size", None)[:needed]
@@ -72,6 +88,28 @@ def size_and_pose(geom: Element, shape: str, compiler: Compiler) -> tuple[Array,
     pose = Pose(turned_z(unit(geom, "fromto", axis)), 0.5 * (ends[:3] + ends[3:]))
     widths = np.full(SIZES[shape] - 1, size[0])
     return np.append(widths, 0.5 * np.linalg.norm(axis)), pose
+
+
+def _fitted(geom: Element, shape: str, compiler: Compiler, meshes: Meshes) -> tuple[Array, Pose]:
+    """The shape that MuJoCo fits to the box with the inertia of a mesh (`FitGeom` in its source)."""
+    if compiler.fit_bounds:
+        raise geom.error(
+            'this shape is fitted to the bounds of a mesh (fitaabb="true"), which is not read. Give it a size instead of a '
+            "mesh, or give its body an <inertial>."
+        )
+    volume, centre, inertia = meshes.solid(geom)
+    moments, axes = np.linalg.eigh(inertia)
+    moments, axes = moments[::-1], axes[:, ::-1]  # MuJoCo has the longest axis as z
+    axes[:, 0] *= np.linalg.det(axes)
+    x, y, z = np.sqrt(1.5 * (moments.sum() - 2.0 * moments) / volume)
+    r = 0.5 * (x + y)
+    sizes = {
+        "sphere": ((x + y + z) / 3.0,),
+        "capsule": (r, max(0.0, z - 0.5 * r)),
+        "cylinder": (r, z),
+    }
+    size = geom.number("fitscale", "1") * np.array(sizes.get(shape, (x, y, z)))
+    return size, compiler.pose(geom).then(Pose(axes, centre))
 
 
 def sphere(r: float) -> tuple[float, Array]:

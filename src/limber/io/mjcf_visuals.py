@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from limber.errors import FileError
-from limber.io.mjcf_compiler import Compiler, Defaults
+from limber.io.mjcf_assets import Assets
+from limber.io.mjcf_compiler import Compiler
 from limber.io.mjcf_geoms import SIZES, size_and_pose
+from limber.io.mjcf_meshes import Meshes
 from limber.io.placement import Pose
 from limber.io.visuals import Visuals, paint
 from limber.io.xml_tree import Element
@@ -19,23 +19,11 @@ SHOWN = 2
 class GeomShapes:
     """Makes shapes from geoms, with the meshes and materials of the file."""
 
-    def __init__(self, root: Element, defaults: Defaults, compiler: Compiler):
-        self.visuals = Visuals(root.file)
+    def __init__(self, assets: Assets, compiler: Compiler, meshes: Meshes):
+        self.visuals = Visuals(assets.file)
         self._compiler = compiler
-        self._meshes: dict[str, Element] = {}
-        self._materials: dict[str, Element] = {}
-        self._folder = ""
-        for element in root.all("compiler"):
-            for key in ("assetdir", "meshdir"):
-                self._folder = element.attributes.get(key, self._folder)
-        for asset in root.all("asset"):
-            for mesh in asset.all("mesh"):
-                given = defaults.resolved(mesh, None)
-                stem = Path(given.attributes.get("file", "")).stem
-                self._meshes[given.attributes.get("name", stem)] = given
-            for material in asset.all("material"):
-                resolved = defaults.resolved(material, None)
-                self._materials[resolved.attributes.get("name", "")] = resolved
+        self._assets = assets
+        self._meshes = meshes
 
     def shape(self, geom: Element, frame: Pose) -> Shape | None:
         """The shape of a geom given in a frame of its body; None if there is nothing to draw."""
@@ -46,7 +34,7 @@ class GeomShapes:
             look = {"colour": self._colour(geom)}
             if kind == "mesh":
                 return self._mesh(geom, frame, look)
-            size, pose = size_and_pose(geom, kind, self._compiler)
+            size, pose = size_and_pose(geom, kind, self._compiler, self._meshes)
             place = frame.then(pose)
             look |= {"at": place.position, "rotation": place.rotation}  # type: ignore[dict-item]
             if kind == "sphere":
@@ -62,17 +50,16 @@ class GeomShapes:
             return None
 
     def _mesh(self, geom: Element, frame: Pose, look: dict) -> Shape | None:
-        asset = self._meshes.get(geom.attributes.get("mesh", ""))
+        asset = self._assets.meshes.get(geom.attributes.get("mesh", ""))
         if asset is None or "file" not in asset.attributes:
             self.visuals.wrong(f"the mesh of the geom in line {geom.line}")
             return None
         place = frame.then(self._compiler.pose(geom))
-        address = str(Path(self._folder) / asset.attributes["file"])
-        scale = asset.numbers("scale", 3, "1 1 1")
+        address, scale = self._assets.address(asset), asset.numbers("scale", 3, "1 1 1")
         return self.visuals.mesh(address, scale, at=place.position, rotation=place.rotation, **look)
 
     def _colour(self, geom: Element) -> str | None:
-        material = self._materials.get(geom.attributes.get("material", ""))
+        material = self._assets.materials.get(geom.attributes.get("material", ""))
         if "rgba" in geom.attributes:
             return paint(geom, geom.numbers("rgba", 4))
         if material is not None and "rgba" in material.attributes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,15 +11,16 @@ import numpy as np
 from limber.checks import Array, did_you_mean
 from limber.io.left_out import LeftOut
 from limber.io.placement import Pose
+from limber.io.sdf_includes import Includes
 from limber.io.sdf_values import number, pose, text, truth, vector
-from limber.io.xml_tree import Element, parse_xml
+from limber.io.xml_tree import Element
 
 #: The frame of the model itself.
 MODEL = "__model__"
 #: What is read of a model and of a link, and what says nothing about the dynamics.
-IN_MODEL = {"link", "joint", "frame", "model", "pose", "static", "self_collide", "allow_auto_disable", "enable_wind", "include"}  # fmt: skip
+IN_MODEL = {"link", "joint", "frame", "model", "pose", "static", "self_collide", "allow_auto_disable", "enable_wind"}  # fmt: skip
 IN_LINK = {"inertial", "pose", "visual", "collision", "self_collide", "must_be_base_link", "enable_wind", "light", "gravity", "kinematic"}  # fmt: skip
-IN_WORLD = {"model", "frame", "gravity", "light", "gui", "scene", "physics", "spherical_coordinates", "magnetic_field", "include", "audio", "atmosphere"}  # fmt: skip
+IN_WORLD = {"model", "frame", "gravity", "light", "gui", "scene", "physics", "spherical_coordinates", "magnetic_field", "audio", "atmosphere"}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,10 +62,9 @@ class Sdf:
 
 def parse_sdf(path: Path, left_out: LeftOut) -> Sdf:
     """Read an SDF file without making a model of it; what is left out of it is collected."""
-    root = parse_xml(path)
-    if root.tag != "sdf":
-        raise root.error(f"an SDF file starts with <sdf>, got <{root.tag}>.")
-    reader = _Reader(left_out, _version(root))
+    includes = Includes(left_out)
+    root = includes.root(path)
+    reader = _Reader(left_out, includes.versions)
     worlds = list(root.all("world"))
     if len(worlds) > 1:
         raise worlds[1].error("there is a second <world>: keep one.")
@@ -73,7 +72,6 @@ def parse_sdf(path: Path, left_out: LeftOut) -> Sdf:
     if worlds:
         (world,) = worlds
         left_out.tags(world, IN_WORLD)
-        _refuse_includes(world)
         given = world.one("gravity")
         gravity = np.array([0.0, 0.0, -9.8]) if given is None else vector(given)
         models = list(world.all("model"))
@@ -87,7 +85,11 @@ def parse_sdf(path: Path, left_out: LeftOut) -> Sdf:
         raise root.error("the file has no <model>.")
     around = _Frames(worlds[0], Pose.here()) if worlds else None
     for model, prefix in zip(models, prefixes):
-        place = around.pose(model.get("name"), model) if around else pose(model.one("pose"))
+        place = (
+            around.pose(model.get("name"), model)
+            if around
+            else _by_placement(model, pose(model.one("pose")))
+        )
         reader.model(model, prefix, place, False)
     name = (worlds or models)[0].attributes.get("name") or path.stem
     if not reader.links:
@@ -95,39 +97,16 @@ def parse_sdf(path: Path, left_out: LeftOut) -> Sdf:
     return Sdf(name, gravity, reader.links, tuple(reader.joints), root)
 
 
-def _version(root: Element) -> tuple[int, int]:
-    """The version of the format, which says in which frame axes are; one from 1.7 on where none is given."""
-    words = root.attributes.get("version", "1.7")
-    match = re.fullmatch(r"\s*(\d{1,3})\.(\d{1,3})\s*", words)
-    if match is None:
-        raise root.error(f"version of <sdf> must be a number such as 1.9, got {words[:60]!r}.")
-    return int(match[1]), int(match[2])
-
-
-def _refuse_includes(element: Element) -> None:
-    found = next(element.all("include"), None)
-    if found is not None:
-        raise found.error(
-            "<include> is not supported: write the model and everything that it includes into one file (`gz sdf -p "
-            "model.sdf`)."
-        )
-
-
 @dataclass
 class _Reader:
     left_out: LeftOut
-    version: tuple[int, int]
+    versions: Mapping[Path, tuple[int, int]]
     links: dict[str, SdfLink] = field(default_factory=dict)
     joints: list[SdfJoint] = field(default_factory=list)
 
     def model(self, element: Element, prefix: str, place: Pose, static: bool) -> None:
         """Read a model that is at a place in the world; names in it get the prefix."""
-        _refuse_includes(element)
         self.left_out.tags(element, IN_MODEL)
-        if "placement_frame" in element.attributes:
-            raise element.error(
-                "placement_frame is not supported: give the <pose> of the model itself."
-            )
         static = static or truth(element, "static")
         frames = _Frames(element, place)
         for nested in element.all("model"):
@@ -215,9 +194,17 @@ class _Reader:
         if expressed:
             return frames.pose(expressed, given).rotation @ direction
         # Before version 1.5, axes were in the frame of the model; up to 1.6, they could be.
-        if truth(axis, "use_parent_model_frame", self.version < (1, 5)):
+        if truth(axis, "use_parent_model_frame", self.versions[axis.file] < (1, 5)):
             return frames.place.rotation @ direction
         return joint.rotation @ direction
+
+
+def _by_placement(model: Element, given: Pose) -> Pose:
+    """The place of a model whose <pose> is that of its placement_frame, if it has one."""
+    frame = model.attributes.get("placement_frame")
+    if not frame:
+        return given
+    return given.then(_Frames(model, Pose.here()).pose(frame, model).inverse())
 
 
 class _Frames:
@@ -260,6 +247,8 @@ class _Frames:
         if given is not None:
             base = given.attributes.get("relative_to") or given.attributes.get("frame") or base
         made = self.pose(base, element).then(pose(given))
+        if element.tag == "model":
+            made = _by_placement(element, made)
         self._asked.remove(name)
         self._known[name] = made
         return made

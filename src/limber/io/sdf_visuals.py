@@ -44,7 +44,7 @@ def _shape(visual: Element, visuals: Visuals) -> Shape | None:
             if kind.tag == "mesh":
                 scale = kind.one("scale")
                 factors = np.ones(3) if scale is None else vector(scale)
-                return visuals.mesh(text(kind, "uri"), factors, **look)
+                return visuals.mesh(text(kind, "uri"), factors, kind.file, **look)
             visuals.wrong(f"<{kind.tag}> in line {kind.line}")
     except FileError as error:
         visuals.wrong(str(error))

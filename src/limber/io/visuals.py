@@ -15,6 +15,8 @@ from limber.shapes.shape import colour_of
 
 #: At most this many things are named in a warning.
 LISTED = 4
+#: The environment variables of ROS and of new and old versions of Gazebo that list folders of packages and models.
+RESOURCES = ("ROS_PACKAGE_PATH", "GZ_SIM_RESOURCE_PATH", "SDF_PATH", "GAZEBO_MODEL_PATH")
 
 
 class Visuals:
@@ -36,9 +38,11 @@ class Visuals:
             self.wrong(str(error))
             return None
 
-    def mesh(self, address: str, scale: Any, **look: Any) -> Shape | None:
-        """A mesh by its address, or None if there is no such file."""
-        path = found(address, self.file)
+    def mesh(
+        self, address: str, scale: Any, beside: Path | None = None, **look: Any
+    ) -> Shape | None:
+        """A mesh by its address, or None if there is no such file; `beside` is the file that names it, if another one."""
+        path = found(address, beside or self.file)
         if path is None:
             self._missing.setdefault(address)
             return None
@@ -70,7 +74,8 @@ def _few(names: dict[str, None], quote: str = "'") -> str:
 def found(address: str, file: Path) -> Path | None:
     """The file that an address names: a path from the file on, file://, package:// or model://; None if there is none.
 
-    Packages are looked for in $ROS_PACKAGE_PATH and in the folders above the file, which may be the package themselves.
+    Packages are looked for in the folders above the file, which may be the package themselves, and in those that the
+    variables in RESOURCES list.
     """
     scheme, _, rest = address.partition("://")
     if not rest:
@@ -86,7 +91,8 @@ def found(address: str, file: Path) -> Path | None:
             return path
         if path := _file(folder / package / inside):
             return path
-    for root in filter(None, os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep)):
+    listed = os.pathsep.join(os.environ.get(name, "") for name in RESOURCES)
+    for root in filter(None, listed.split(os.pathsep)):
         for folder in (Path(root), Path(root) / package):
             if folder.name == package and (path := _file(folder / inside)):
                 return path

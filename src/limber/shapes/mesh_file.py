@@ -1,4 +1,4 @@
-"""Triangle meshes from files: STL, OBJ, COLLADA, and others if trimesh is installed."""
+"""Triangle meshes from files: STL, OBJ, COLLADA, MSH of MuJoCo, and others if trimesh is installed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LARGEST = 200 * 2**20
 
 @dataclass(frozen=True, eq=False)
 class Mesh(Shape):
-    """A surface of triangles from a file: STL, OBJ or COLLADA (.dae).
+    """A surface of triangles from a file: STL, OBJ, COLLADA (.dae) or the binary MSH of MuJoCo.
 
     file : the path of an existing file.  It is read when the first picture is made.  trimesh, if installed, reads other
         formats, such as glTF.  Pictures leave out a file that cannot be read, with a warning.
@@ -70,6 +70,8 @@ def read_mesh(path: Path) -> Triangles:
             found = _obj(path, path.read_text(encoding="utf-8", errors="replace"))
         elif kind == ".dae":
             found = read_collada(path, path.read_bytes())
+        elif kind == ".msh":
+            found = _msh(path, path.read_bytes())
         else:
             found = _other(path)
     except OSError as error:
@@ -115,6 +117,25 @@ def _stl(path: Path, data: bytes) -> Triangles:
     if len(points) % 3:
         raise FileError(f"{path}: the STL file ends within a triangle.", str(path))
     return points, np.arange(len(points)).reshape(-1, 3)
+
+
+def _msh(path: Path, data: bytes) -> Triangles:
+    """The binary format of MuJoCo: four counts, then points, normals, texture coordinates and faces."""
+    counts = np.frombuffer(data[:16], "<i4") if len(data) >= 16 else np.full(4, -1)
+    points, normals, textures, faces = counts.tolist()
+    length = 16 + 12 * points + 12 * normals + 8 * textures + 12 * faces
+    if counts.min() < 0 or len(data) != length:
+        raise FileError(
+            f"{path}: is no MSH file of MuJoCo: its length is not that of its counts.", str(path)
+        )
+    corners = np.frombuffer(data, "<i4", 3 * faces, length - 12 * faces).astype(np.int64)
+    if not ((corners >= 0) & (corners < points)).all():
+        raise FileError(
+            f"{path}: a triangle of this MSH file has a corner that is not there.", str(path)
+        )
+    return np.frombuffer(data, "<f4", 3 * points, 16).astype(float).reshape(-1, 3), corners.reshape(
+        -1, 3
+    )
 
 
 def _obj(path: Path, text: str) -> Triangles:

@@ -59,8 +59,8 @@ class Task:
     task = lb.exchange.Task(s, 20.0, reward=lambda now: -abs(now.q[:, 0] - now.goal[:, 0]), start=...)
 
     system : the system.
-    torque : the torque or force for an action of one, N m or N; a number, or one for each input. Actions are clipped to
-        [-1, 1].
+    torque : the torque or force for an action of one, N m or N; a number, or one for each input. {joint: torque} drives
+        only the joints that it names, by their own names or those of their bodies. Actions are clipped to [-1, 1].
     observation : a function of a `Moment` that returns an array (episodes, n); by default q, v and the goal.
     reward : a function of a `Moment` that returns an array (episodes,); zeros by default.
     terminated : a function of a `Moment` that returns an array (episodes,): which episodes have terminated. By default
@@ -69,7 +69,8 @@ class Task:
     start : a function of a random generator that returns q and v of one episode and, if there is one, a goal: an array
         whose meaning the task defines. By default the neutral configuration (for a closed system, one from
         `lb.assemble`) at rest.
-    inputs : the indices in v of the speeds that actions drive; by default those of all joints.
+    inputs : the indices in v of the speeds that actions drive; by default those of all joints, or of those that `torque`
+        names.
     sample_time : of actions, s; torques are held in between.
     step : the longest step of the integrator (the classical Runge-Kutta method), s. By default it is short enough for
         the modes, dampers, friction and stops of the system, at the ends of all ranges in `randomize` and for a few
@@ -83,7 +84,7 @@ class Task:
     """
 
     system: System
-    torque: ArrayLike
+    torque: ArrayLike | Mapping[str, ArrayLike]
     observation: Callable[[Moment], Array] | None = None
     reward: Callable[[Moment], Array] | None = None
     terminated: Callable[[Moment], Array] | None = None
@@ -100,13 +101,9 @@ class Task:
             object.__setattr__(self, name, value)
 
         check_system(self.system)
-        put("inputs", _inputs(self.system, self.inputs))
-        given = np.asarray(self.torque, dtype=float)
-        count = len(self.inputs)  # type: ignore[arg-type]
-        put(
-            "torque",
-            array("torque", np.broadcast_to(given, count) if not given.ndim else given, (count,)),
-        )
+        torque, inputs = _driven(self.system, self.torque, self.inputs)
+        put("inputs", inputs)
+        put("torque", torque)
         if not np.all(np.asarray(self.torque) > 0.0):
             raise ArgumentValueError(
                 f"torque={shown(self.torque)} must be positive: it is the torque of an action of 1."
@@ -214,6 +211,25 @@ class Task:
         if parameters and plant.closures:
             q, _ = project(plant, q, np.zeros(plant.nv))
         return fastest(plant, q)
+
+
+def _driven(system: System, torque: Any, inputs: Sequence[int] | None) -> tuple[Array, list[int]]:
+    """The torques for actions of one, and the speeds that they drive."""
+    if isinstance(torque, Mapping):
+        if inputs is not None:
+            raise ArgumentValueError(
+                "torque names the joints that actions drive: leave out inputs."
+            )
+        if not torque:
+            raise ArgumentValueError("torque names no joint: an action needs one at least.")
+        slices = [system.joint_layout(name, "torque: body").v_joint for name in torque]
+        chosen = _inputs(system, [i for part in slices for i in range(part.start, part.stop)])
+        return system.speeds(torque)[chosen], chosen
+    chosen = _inputs(system, inputs)
+    given = numbers("torque", torque, f"() or ({len(chosen)},)")
+    return array(
+        "torque", given if given.ndim else np.full(len(chosen), given), (len(chosen),)
+    ), chosen
 
 
 def _inputs(system: System, given: Sequence[int] | None) -> list[int]:
