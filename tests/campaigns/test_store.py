@@ -21,7 +21,7 @@ class Counted:
     """A function that notes its cases in a file, and is interrupted or waits at one of them."""
 
     def __init__(self, folder):
-        self.notes, self.waits = folder / "notes", folder / "waits"
+        self.folder, self.notes, self.waits = folder, folder / "notes", folder / "waits"
         self.stop_at = self.wait_at = None
 
     def __call__(self, x, seed):

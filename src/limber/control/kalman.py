@@ -25,7 +25,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.linalg
@@ -87,6 +87,9 @@ class Kalman:
     corrects the estimate at the time at which it was taken, which may be between two samples. Readings are taken as
     current, so the sensors must not have a delay.
     """
+
+    #: Arguments whose names are those of the estimate, and the attributes that keep them.
+    kept_as: ClassVar[Mapping[str, str]] = {"q": "about"}
 
     def __init__(
         self,
