@@ -200,11 +200,12 @@ def test_histories_are_kept_if_asked_for(tmp_path):
     assert float(data["q"][3, -1, 1]) == float(data["angle"][3])
 
 
-def test_histories_of_cases_that_stop_end_in_nan():
+@pytest.mark.parametrize("t0", [0.0, 3.0])
+def test_histories_of_cases_that_stop_end_in_nan(t0):
     stop = lb.Event(lambda t, q, v: q[1] - 0.05, terminal=True, name="there")
     done = lb.campaign(
-        arm(), 0.5, vary={"load.mass": [1.0, 50.0]}, method="grid", keep=KEEP, histories=True, torque=[5.0],
-        every=0.05, events=stop, processes=1,
+        arm(), t0 + 0.5, vary={"load.mass": [1.0, 50.0]}, method="grid", keep=KEEP, histories=True, torque=[5.0],
+        t0=t0, every=0.05, events=stop, processes=1,
     )  # fmt: skip
     assert done.status.tolist() == ["stopped", "finished"]
     q = done.histories["q"]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import limber as lb
-from helpers.studies import STUDY, same, written
+from helpers.studies import SCENARIO, STUDY, same, written
 from limber.campaigns.store import StoreError
 
 pytest.importorskip("zarr", reason="stores of campaigns need zarr, the extra `campaign`")
@@ -21,7 +21,7 @@ class Counted:
     """A function that notes its cases in a file, and is interrupted or waits at one of them."""
 
     def __init__(self, folder):
-        self.notes, self.waits = folder / "notes", folder / "waits"
+        self.folder, self.notes, self.waits = folder, folder / "notes", folder / "waits"
         self.stop_at = self.wait_at = None
 
     def __call__(self, x, seed):
@@ -144,6 +144,21 @@ def test_a_model_file_that_was_changed_is_refused(tmp_path):
     (tmp_path / "m.yaml").write_text((tmp_path / "m.yaml").read_text() + "\n# another\n")
     with pytest.raises(lb.LimberError, match=r"files: .*m\.yaml"):
         again()
+
+
+def test_a_data_sheet_that_was_changed_is_refused(tmp_path):
+    scenario = SCENARIO.replace(
+        "torque: {constant: {link: 2.0}}",
+        "controller: {pd: {kp: 20, kd: 4, sample_time: 0.01}, seed: 1, sensors: [{encoder: {datasheet: disc.yaml, rate: 100}},"
+        " {tachometer: {rate: 100}}]}",
+    )
+    path = written(tmp_path, scenario=scenario)
+    sheet = "name: disc\nkind: encoder\nsource: none\noptions: {{noise: {}}}\n"
+    (tmp_path / "disc.yaml").write_text(sheet.format(0.001))
+    lb.campaign(path, store=tmp_path / "c.zarr", processes=1)
+    (tmp_path / "disc.yaml").write_text(sheet.format(0.1))
+    with pytest.raises(lb.LimberError, match=r"files: disc\.yaml"):
+        lb.campaign(path, store=tmp_path / "c.zarr", processes=1)
 
 
 @pytest.mark.parametrize("begun", [False, True])

@@ -64,7 +64,7 @@ def arms(tmp_path_factory):
 @pytest.fixture(scope="module")
 def tops(tmp_path_factory):
     s, folder = top(), tmp_path_factory.mktemp("top")
-    path = lb.exchange.fmu(s, folder / "top.fmu", v0=[0.3, 0.0, 30.0])
+    path = lb.exchange.fmu(s, folder / "top.fmu", v0=[0.3, 0.0, 30.0], parameters=["top.inertia"])
     return s, path, folder / "unzipped"
 
 
@@ -286,6 +286,22 @@ def test_parameters_change_between_steps(arms):
     end = lb.simulate(other, 0.2, q0=half.q[-1], v0=half.v[-1], t_eval=[0.2], rtol=1e-10, atol=1e-12)  # fmt: skip
     at = s.layout["arm"].q_joint.start, s.layout["arm"].v_joint.start
     assert_close(found, [end.q[-1, at[0]], end.v[-1, at[1]]], 1e-6)
+
+
+def test_an_element_of_a_symmetric_matrix_stands_for_its_mirror_image_too(tops):
+    s, path, folder = tops
+    inertia = s.parameters["top.inertia"].value.copy()
+    inertia[0, 2] = inertia[2, 0] = 0.02
+    rates = [f"der(top.v[{i}])" for i in (1, 2, 3)]
+    known = {x.name for x in fmpy.read_model_description(str(path)).modelVariables}
+    assert {"top.inertia[1,3]", "top.inertia[3,3]"} <= known and "top.inertia[3,1]" not in known
+    with instance(path, folder) as one:
+        one.start()
+        q, v = one.get(*(f"top.q[{i}]" for i in range(1, 5))), one.get(*(f"top.v[{i}]" for i in (1, 2, 3)))  # fmt: skip
+        one.set({"top.inertia[1,3]": 0.02})
+        found = one.get(*rates)
+    other = s.with_parameters({"top.inertia": inertia})
+    assert_close(found, lb.forward_dynamics(other, q, v, np.zeros(3)), 1e-12)
 
 
 # --- quaternions and closures ---------------------------------------------------------------------

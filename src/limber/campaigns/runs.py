@@ -195,7 +195,8 @@ class SimulationRuns:
         """The rows of a case; nan for those after an event stopped it."""
         found = {"t": result.t, "q": result.q, "v": result.v}
         settings = self.base.settings
-        times = output_times(0.0, self.base.duration, settings.get("t_eval"), settings.get("every"))
+        start, end = settings.get("t0", 0.0), self.base.duration
+        times = output_times(start, end, settings.get("t_eval"), settings.get("every"))
         short = len(times) - len(result)
         if not result.message.startswith("stopped") or short <= 0:
             return found

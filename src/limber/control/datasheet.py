@@ -20,6 +20,7 @@ from limber.control.sensors import (
     Tachometer,
 )
 from limber.errors import ArgumentTypeError, ArgumentValueError, FileError
+from limber.io.files_read import note_read
 
 FOLDER = Path(__file__).with_name("datasheets")
 #: The kinds of devices.
@@ -73,6 +74,8 @@ def datasheet(name: str | Path) -> DataSheet:
         path = FOLDER / f"{name}.yaml"
     elif isinstance(name, Path) or (isinstance(name, str) and name.endswith((".yaml", ".yml"))):
         path = Path(name)
+        if path.is_file():
+            note_read(path)
     elif isinstance(name, str):
         raise ArgumentValueError(
             f"name={shown(name)} is not a data sheet. {did_you_mean(name, datasheets())} For a file of your own, give its path, "

@@ -30,7 +30,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -99,6 +99,9 @@ class Kalman:
     reading corrects the estimate at the time at which it was taken, which may be between two samples, or some samples ago
     if the sensor has a `delay`: the filter then repeats everything since.
     """
+
+    #: Arguments whose names are those of the estimate, and the attributes that keep them.
+    kept_as: ClassVar[Mapping[str, str]] = {"q": "about"}
 
     def __init__(
         self,

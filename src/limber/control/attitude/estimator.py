@@ -19,7 +19,8 @@ replaced by one that is read at every sample, with noise increased such that it 
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -54,6 +55,9 @@ class AttitudeEstimator:
     The noise is taken from the sensors. After a sample, `quaternion` and `rate` are the estimate for the hub, `bias` is
     that of the gyro in body axes, and `covariance` (6, 6) is that of [rotation, bias].
     """
+
+    #: Arguments whose names are those of the estimate, and the attributes that keep them.
+    kept_as: ClassVar[Mapping[str, str]] = {"bias": "first_bias"}
 
     def __init__(self, bias: ArrayLike = 1e-4, bias_walk: ArrayLike | None = None):
         self.first_bias = _deviations("bias", bias)

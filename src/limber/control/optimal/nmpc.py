@@ -92,6 +92,7 @@ class NMPC(Controller):
         qp.imported()
         self.plants = plants = Plants(system, joints, owner="NMPC")
         self.system, self.observer = system, observer
+        self.joints, self.torque, self.speed, self.coordinates = joints, torque, speed, coordinates
         neutral = system.neutral()
         self.end = neutral if end is None else numbers("end", end, f"({system.nq},)")
         self.substeps = plants.substeps(self.sample_time, substeps, neutral)

@@ -99,9 +99,9 @@ class FlexibleArmController(Controller):
         self.state: Any = STATES[state]()
         self.sensors: Any = None
         self.servos: Any = None
-        self._given = dict(processors or {})
+        self.compiled, self.processors = compiled, dict(processors or {})
         known = ("sensors", "articulated", "coriolis", "accelerations", "state", "comparison", "servos", "time_update")  # fmt: skip
-        for name, processor in self._given.items():
+        for name, processor in self.processors.items():
             if name not in known:
                 raise ArgumentValueError(f"processors: {name!r} is not one of {', '.join(known)}.")
             setattr(self, name, processor)
@@ -136,9 +136,9 @@ class FlexibleArmController(Controller):
         if loop.actuators:
             out = driven_channels(self, loop, there.labels)
             limit, width = loop.limits[out], len(loop.channels)
-        if "sensors" not in self._given:
+        if "sensors" not in self.processors:
             self.sensors = JointSensors(there, speeds)
-        if "servos" not in self._given:
+        if "servos" not in self.processors:
             self.servos = ServoProcessor(limit, out, width, self.compensation)
         self.schedule = Schedule(self.model, self.places, self.motion, self.law, self.noise, speeds)
         desired = self.motion.v[:, self.places.v]

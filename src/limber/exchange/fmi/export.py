@@ -54,7 +54,8 @@ def fmu(
         `lb.assemble`) at rest.
     parameters : the numbers of the system that can be set in the FMU, by the names of `system.parameters` or by
         patterns such as "*.mass"; all others are constants in its code. By default gravity, masses, EI, GJ and EA of
-        beams, their damping ratios, and the physics of joints.
+        beams, their damping ratios, and the physics of joints. Of a symmetric matrix, such as an inertia, the upper
+        triangle can be set.
     nodes : nodes whose poses and velocities are outputs: ("body", node), or "body" for its frame.
     forces : nodes at which forces and moments are inputs, in world axes.
     tolerance : the relative tolerance of co-simulation, unless the importer sets one; the absolute tolerance is a

@@ -57,3 +57,6 @@ NOT_NEGATIVE = frozenset(
     | {f"joint_{x}" for x in ("armature", "stiffness", "damping", "friction", "static_friction")}
     | {"joint_stop_stiffness"}
 )
+
+#: Quantities whose matrices are symmetric.
+SYMMETRIC = frozenset({"inertia", "stiffness", "damping"})

@@ -19,7 +19,7 @@ from limber.assembly.system import System
 from limber.checks import Array
 from limber.drawing.coordinates import ANGLE, DISPLACEMENT, QUATERNION, coordinates, speeds
 from limber.errors import ArgumentValueError
-from limber.exchange.fmi.units import NOT_NEGATIVE, OF_JOINTS, OF_PARAMETERS
+from limber.exchange.fmi.units import NOT_NEGATIVE, OF_JOINTS, OF_PARAMETERS, SYMMETRIC
 
 #: A place on a body: its node, by name or number, or None for the body frame.
 End = tuple[str, str | int | None]
@@ -286,7 +286,16 @@ def _numbers(system: System, spelled: _Spelling, parameter: Parameter) -> list[V
     return [
         Variable(spelled(*parts, at=at), units[n], parameter.meaning, float(value), least=least)
         for n, (at, value) in enumerate(np.ndenumerate(parameter.value))
+        if at in places(parameter)
     ]
+
+
+def places(parameter: Parameter) -> list[tuple[int, ...]]:
+    """The elements of a parameter that are variables: all, but only the upper triangle of a symmetric matrix."""
+    found = list(np.ndindex(parameter.value.shape))
+    if parameter.quantity in SYMMETRIC and parameter.value.ndim == 2:
+        found = [at for at in found if at[0] <= at[1]]
+    return found
 
 
 def _units(system: System, parameter: Parameter) -> list[str | None]:
