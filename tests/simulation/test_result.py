@@ -134,6 +134,16 @@ def test_a_run_that_a_sampled_torque_makes_diverge_says_what_to_try(armature):
         lb.simulate(a.build(), 1.0, torque=pd)
 
 
+def test_a_sampled_run_whose_next_sample_is_millions_of_steps_away_ends_at_once():
+    """As the motion of an unstable loop does, for which steps of the explicit method become ever shorter."""
+    a = lb.Assembly("whirr")
+    a.attach("b", lb.RigidBody(1.0), lb.Prismatic("z", stiffness=1e20))
+    nothing = lb.control.PD(0.0, 1e-3, sample_time=1.0)
+    with pytest.raises(lb.SimulationError, match=r"step fell to .* sampled loop .* gain") as caught:
+        lb.simulate(a.build(), 1e-3, q0=[1.0], torque=nothing, method="dop853")
+    assert caught.value.result.t[-1] < 1e-4
+
+
 def test_interrupted_run_keeps_its_result():
     a = lb.Assembly("b")
     a.attach("b", lb.RigidBody(1.0), lb.Prismatic([0, 0, 1]))

@@ -27,6 +27,8 @@ from .context import (
     BEST_CONDITION,
     CLOSURE_ROWS,
     CONDITION,
+    CRAWL,
+    CRAWL_STEPS,
     DONE,
     END_TIME,
     EVALUATIONS,
@@ -60,6 +62,7 @@ from .context import (
     REJECTED,
     RESOLUTION,
     RTOL,
+    SAMPLE_STEPS,
     SAMPLED,
     SHARED,
     SIGNALS,
@@ -183,6 +186,7 @@ def begin_step(context, clock, stops, y, k, tiny):
         if t >= clock[NEXT_SAMPLE] - tiny:
             call_signal(context, torque, t, y)
             clock[NEXT_SAMPLE] = numbers_at(torque[PLAN])[P_NEXT]
+            clock[SAMPLE_STEPS] = clock[STEPS]
             clock[NEEDS_RATE] = 1.0
         limit = min(limit, clock[NEXT_SAMPLE] - t)
     stop = int(clock[NEXT_STOP])
@@ -195,6 +199,13 @@ def begin_step(context, clock, stops, y, k, tiny):
         clock[EVALUATIONS] += 1.0
         clock[NEEDS_RATE] = 0.0
     return min(limit, stops[stop] - t)
+
+
+@kernel
+def crawls(context, clock, h, limit):
+    """Whether steps of a sampled loop are so short that the next sample is out of reach, see `context.CRAWL`."""
+    sampled = words_at(context[SIGNALS])[KIND] == SAMPLED
+    return sampled and clock[STEPS] - clock[SAMPLE_STEPS] > CRAWL_STEPS and h * CRAWL < limit
 
 
 @kernel
@@ -262,7 +273,7 @@ def advance(
         if fault_noted(context):
             return NOT_FINITE
         h = min(clock[STEP], clock[LARGEST])
-        if adaptive and h < tiny:
+        if adaptive and (h < tiny or crawls(context, clock, h, limit)):
             return STUCK
         clipped = h >= limit * (1.0 - 1e-9)
         if clipped:

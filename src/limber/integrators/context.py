@@ -118,7 +118,12 @@ AVOIDED_STEPS = 19  # steps from here that were rejected because they end at a s
 # The condition of the closure rows (`projection`): at the state reached, at the end of the step in progress, the worst in
 # that step, and the best so far.
 CONDITION, NEW_CONDITION, WORST_CONDITION, BEST_CONDITION = range(20, 24)
-CLOCK = 24
+SAMPLE_STEPS = 24  # the steps that had been taken at the last sample of a sampled torque
+CLOCK = 25
+#: A sampled loop that is unstable can drive the motion so far within one sample that the steps become ever shorter, without
+#: an end within reason: a run is stuck if, after CRAWL_STEPS of them since the last sample, what is left of the sample, or
+#: to another time at which a step must end, still needs CRAWL times as many.
+CRAWL_STEPS, CRAWL = 2e4, 1e6
 
 # What an implicit step is given: STEP_PROJECTED is 1 if its stages satisfy the closures, STEP_BEST the best condition of their
 # rows so far.  It returns the error and, of projected stages, the worst condition.

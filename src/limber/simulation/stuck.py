@@ -16,7 +16,6 @@ from limber.integrators import context as R
 from limber.integrators.method_record import Method
 
 if TYPE_CHECKING:
-    from limber.assembly.system import System
     from limber.simulation.run import Run
 
 #: Where a run with driven joints is stuck, the closures are looked at so far ahead, as fractions of the time that is left.
@@ -37,7 +36,7 @@ def why_stuck(run: Run, method: Method) -> str:
     if settled and (singular := why_singular(s, q, run.forces.numbers)):
         return (
             f"the simulation of {s.name!r} got stuck at t = {run.t:.6g} s: {singular} The result so far is in "
-            "error.result."
+            f"error.result.{_of_sampled_controllers(run)}"
         )
     return _no_longer_moving(run, method)
 
@@ -92,8 +91,7 @@ def _no_longer_moving(run: Run, method: Method) -> str:
             "The motion diverges, or the torque keeps jumping: look at the result so far (error.result), at the torques, "
             "and for deformations that are not small; loosen rtol if the model is correct."
         )
-        if run.forces.torque.session is not None:
-            advice += _of_sampled_controllers(s)
+        advice += _of_sampled_controllers(run)
         if method.implicit and _next_to_singular(run):
             advice = (
                 "The closures are close to a singular position, where rounding errors grow: implicit methods cannot pass it "
@@ -108,14 +106,18 @@ def _no_longer_moving(run: Run, method: Method) -> str:
     )
 
 
-def _of_sampled_controllers(s: System) -> str:
-    """What to try if a sampled torque acts on a system whose motion diverges."""
+def _of_sampled_controllers(run: Run) -> str:
+    """What to try if a sampled torque acts on a system whose motion diverges; empty if none does."""
+    if run.forces.torque.session is None:
+        return ""
+    s, torque = run.system, run.engine.forces[0]
     advice = (
         " The torque is sampled, and a sampled loop whose gains are too high is unstable: lower the gains or the sample "
         "time"
     )
     modal = any(body.modes for body in s.bodies.values())
-    light = [b for b, j in s.joints.items() if j.dofs and not np.all(j.physics.armature)]
+    driven = {b: np.any(torque[s.layout[b].v_joint]) for b in s.joints}
+    light = [b for b, j in s.joints.items() if driven[b] and not np.all(j.physics.armature)]
     if modal and light:
         return (
             f"{advice}, or give the joints the armature of their motors. The joints of {listed(light)} have none, so "
