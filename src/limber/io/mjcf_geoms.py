@@ -53,9 +53,9 @@ def geom_inertial(
         return Inertial(density * volume, place.point(centre), turned)
     if shape == "sdf":
         raise geom.error(
-            "the mass of this geom follows from a signed distance function, which is not read. Give its body an <inertial>, "
-            'or give the geom mass="0" and put its mass elsewhere. MuJoCo writes the inertials of a model that it has '
-            'compiled with saveinertial="true" of <compiler>.'
+            "the mass of this geom comes from a signed distance function, which is not read. Give its body an <inertial>, or "
+            'give the geom mass="0" and put its mass elsewhere. With saveinertial="true" in <compiler>, MuJoCo writes the '
+            "inertials of a model that it has compiled."
         )
     size, pose = size_and_pose(geom, shape, compiler, meshes)
     volume, moments = SOLIDS[shape](*size)
