@@ -34,7 +34,7 @@ def listed(names: Iterable[object]) -> str:
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
-    """The closest known word as a question, in front of which a space stands; nothing if none is close."""
+    """The closest known word as a question, preceded by a space; empty if none is close."""
     known = list(known)
     by_lower = {name.casefold(): name for name in known}
     close = difflib.get_close_matches(word.casefold(), by_lower, n=1, cutoff=0.6)

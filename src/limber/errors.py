@@ -13,11 +13,11 @@ _PACKAGE = os.path.join(os.path.dirname(__file__), "")
 
 
 class LimberError(PrintableMessage):
-    """Base class of every error that Limber raises on purpose."""
+    """The base class of all errors that Limber raises deliberately."""
 
 
 class ArgumentValueError(LimberError, ValueError):
-    """An argument has the wrong value; the message says which, what came and what to do."""
+    """An argument has an invalid value; the message says which one, what was given and what to do."""
 
 
 class ArgumentTypeError(LimberError, TypeError):
@@ -25,7 +25,7 @@ class ArgumentTypeError(LimberError, TypeError):
 
 
 class ImmutableError(LimberError, AttributeError):
-    """An attempt to change an object that does not change."""
+    """An attempt to change an immutable object."""
 
 
 class ModelError(LimberError, ValueError):
@@ -36,7 +36,7 @@ class FileError(LimberError, ValueError):
     """A model, scenario or data file that cannot be read.
 
     The message starts with file, line and column; `file`, `line`, `column` (both from 1, or None) and
-    `key` (the path of the entry, as in "bodies.arm.beam.mass") have them apart.
+    `key` (the path of the entry, as in "bodies.arm.beam.mass") contain them separately.
     """
 
     def __init__(
@@ -55,8 +55,8 @@ class FileError(LimberError, ValueError):
 
 
 class ModelWarning(PrintableMessage, UserWarning):
-    """Something about a model that is probably not as its author wants it, that a file leaves out, or a file that is
-    not whole."""
+    """Something about a model that its author probably did not intend, something that a file leaves out, or a file that is
+    incomplete."""
 
 
 class TheoryWarning(ModelWarning):
@@ -85,7 +85,7 @@ class MissingExtraError(LimberError, ImportError):
 
 
 class MissingProgramError(LimberError, RuntimeError):
-    """A program of the machine, such as ffmpeg, is not there or has failed."""
+    """An external program, such as ffmpeg, is missing or has failed."""
 
 
 class SimulationError(LimberError, RuntimeError):
@@ -99,7 +99,7 @@ _collected: ContextVar[list[Warning] | None] = ContextVar("collected", default=N
 
 @contextmanager
 def collected_warnings() -> Iterator[list[Warning]]:
-    """Collect the warnings of Limber in this thread instead of giving them; the filters of Python are for all threads."""
+    """Collect the warnings of Limber in this thread instead of issuing them; Python's filters apply to all threads."""
     found: list[Warning] = []
     before = _collected.set(found)
     try:
@@ -109,7 +109,7 @@ def collected_warnings() -> Iterator[list[Warning]]:
 
 
 def warn(message: str | Warning, category: type[Warning] = UserWarning) -> None:
-    """Warn at the line outside of Limber that led here; a warning that is given as such has its own category."""
+    """Warn at the line outside of Limber that led here; a message that is already a warning keeps its category."""
     collected = _collected.get()
     if collected is not None:
         collected.append(message if isinstance(message, Warning) else category(message))

@@ -32,10 +32,10 @@ def completed(futures: Iterable[Future]) -> Iterator[Future]:
 
 @contextmanager
 def interrupts_wait() -> Iterator[None]:
-    """Let signals wait until the end of something short that cannot be broken off.
+    """Delay signals until the end of something short that must not be interrupted.
 
-    An import that is broken off leaves some modules of a large package behind and not others, and no later import of
-    the package mends that.
+    An interrupted import leaves only some modules of a large package loaded, and no later import of
+    the package repairs that.
     """
     if (
         threading.current_thread() is not threading.main_thread()
@@ -61,7 +61,7 @@ def interrupts_wait() -> Iterator[None]:
 def keep_interrupts(errors: list[BaseException]) -> Iterator[None]:
     """Append an exception to `errors` that comes as a callback begins or ends, where ctypes would swallow it.
 
-    Functions behind callbacks keep their own errors.  So it is one that a signal handler raised: a Ctrl-C, a timeout, a
+    Functions behind callbacks keep their own errors, so this is one that a signal handler raised: a Ctrl-C, a timeout, a
     request to end.  Compiled simulations call back into Python, and so does the compiler behind Numba.
     """
     if (

@@ -24,7 +24,7 @@ def table(
     title : the line above it.
     heads : one for each column.
     rows : one entry for each column, which is shown as its `str`.
-    left : columns of text, by number; the others are numbers and stand at the right.
+    left : columns of text, by number; the others are numbers and are right-aligned.
     notes : lines below it.
     """
     every = [list(map(str, row)) for row in rows]

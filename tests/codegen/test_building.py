@@ -57,7 +57,7 @@ def test_no_compiler_is_said(fresh, monkeypatch):
     ):
         lb.compile(pendulum(), "bias")
     monkeypatch.setenv("CC", "my-cc -O3")
-    with pytest.raises(CompileError, match=r"variable CC asks for 'my-cc -O3'.*set CC to its"):  # fmt: skip
+    with pytest.raises(CompileError, match=r"variable CC specifies 'my-cc -O3'.*set CC to its"):  # fmt: skip
         lb.compile(pendulum(), "bias")
     # these need none
     assert lb.operation_count(pendulum(), "bias").mul == 1

@@ -59,7 +59,7 @@ def test_an_arm_comes_far_closer_than_by_the_ratios_of_its_bodies():
         if body.modes:
             assert np.linalg.eigvalsh(body.damping).min() > -1e-12 * np.abs(body.damping).max()
     lines = str(damped).splitlines()
-    assert lines[0].split() == ["mode", "Hz", "asked", "achieved"] and len(lines) == 1 + 8
+    assert lines[0].split() == ["mode", "Hz", "requested", "achieved"] and len(lines) == 1 + 8
 
 
 def test_weights_choose_the_modes_that_count():

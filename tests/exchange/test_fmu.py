@@ -397,7 +397,7 @@ def test_states_that_are_not_finite_are_an_error_at_the_event(linkages):
             with pytest.raises(Exception, match="error"):
                 one.fmu.updateDiscreteStates()
             assert one.said == [
-                "quaternions and closures cannot be met at time 0: they are off by inf."
+                "unit quaternions and the closures cannot be satisfied at time 0: they are off by inf."
             ]
 
 
@@ -425,10 +425,10 @@ def test_calls_that_are_wrong_are_refused_in_words(arms):
             (lambda: one.step(0.0, 0.1), "doStep was called in a mode"),
             (lambda: one.set({"tool.mass": -1.0}), "set tool.mass: it must not be less than 0, got -1."),
             (lambda: one.set({"shoulder.tau": np.nan}), "set shoulder.tau: the value is not finite."),
-            (lambda: one.set({"der(shoulder.v)": 1.0}), "cannot be done with the variable der(shoulder.v)"),
+            (lambda: one.set({"der(shoulder.v)": 1.0}), "this is not possible for the variable der(shoulder.v)"),
             (lambda: one.fmu.getFloat64([100000]), "no variable with the value reference 100000"),
             (lambda: one.fmu.getInt32([1]), "no variables of the type Int32"),
-            (lambda: one.directional(["shoulder.tau"], ["shoulder.q"], [1.0]), "cannot be done with the variable shoulder.tau"),
+            (lambda: one.directional(["shoulder.tau"], ["shoulder.q"], [1.0]), "this is not possible for the variable shoulder.tau"),
             (lambda: one.fmu.enterConfigurationMode(), "no structural parameters"),
             (lambda: one.start(tolerance=2.0), "tolerance of the experiment must be between 0 and 1"),
         ]  # fmt: skip
@@ -441,7 +441,10 @@ def test_calls_that_are_wrong_are_refused_in_words(arms):
         del one.said[:]
         for call, words in (
             (lambda: one.step(1.0, 0.1), "the model is at 0"),
-            (lambda: one.set({"shoulder.q": 1.0}), "cannot be done with the variable shoulder.q"),
+            (
+                lambda: one.set({"shoulder.q": 1.0}),
+                "this is not possible for the variable shoulder.q",
+            ),
             (lambda: one.step(0.0, -0.1), "the step not negative"),
         ):
             with pytest.raises(Exception, match="error"):

@@ -368,7 +368,10 @@ REFUSED = {
         FOLLOW.format("{arm: {cycloid: {rate: fast, duration: 1}}}"),
         "cycloid.rate: must be",
     ),
-    "path both": (FOLLOW.format("{arm: {cycloid: {duration: 1}}}"), "give either distance or rate"),
+    "path both": (
+        FOLLOW.format("{arm: {cycloid: {duration: 1}}}"),
+        "distance or rate must be given",
+    ),
     "path free": (FOLLOW.format("{base: {hold: {}}}"), "needs a joint whose speeds are rates"),
     "path count": (FOLLOW.format("{arm: [{hold: {}}, {hold: {}}]}"), "needs 1 paths, got 2"),
     "impulse": (

@@ -330,7 +330,7 @@ class Assembly:
         return self.relate({wheel: 1.0, motor: -ratio}, offset, name)
 
     def body_of(self, name: str, argument: str = "name") -> str:
-        """The body of that name, or the body that hangs on the joint of that name; `argument` is for the message."""
+        """The body of that name, or the body that the joint of that name carries; `argument` is for the message."""
         if isinstance(name, str) and name in self._attachments:
             return name
         part = joint_parts(self._attachments.values()).get(name) if isinstance(name, str) else None

@@ -164,7 +164,7 @@ def _stiffness(name: str, value: float | None, kind: str, count: int) -> float:
     if value is None:
         if count:
             raise ArgumentValueError(
-                f"{name} is missing, but modes requests {count} of {kind}. Give {name}, or request no such modes."
+                f"{name} is missing, but modes requests {count} of {kind}. Give {name}, or do not request these modes."
             )
         return 0.0
     return number(name, value, above=0.0)

@@ -170,7 +170,7 @@ class Section:
         wall = number("wall", wall, above=0.0)
         if wall > radius:
             raise ArgumentValueError(
-                f"wall = {wall:g} is thicker than the outer radius {radius:g}: no such tube exists. Check that radius "
+                f"wall = {wall:g} is thicker than the outer radius {radius:g}: this tube cannot exist. Check that radius "
                 "is not a diameter and wall not an inner radius."
             )
         return cls._of("tube", (radius, wall), material)

@@ -213,7 +213,7 @@ class SectionForces:
         if not self.surface.shape[-2]:
             raise ArgumentValueError(
                 f"{what} needs points on the surface: make the sections from a shape, as with lb.Section.tube, give "
-                "lb.Section(..., surface=[(y, z), ...]), or ask for stress_at(y, z)."
+                "lb.Section(..., surface=[(y, z), ...]), or use stress_at(y, z)."
             )
 
     # --- in words ---------------------------------------------------------------------------------

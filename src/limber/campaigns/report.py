@@ -116,7 +116,7 @@ def _failures(c: Campaign) -> str:
         (str(i), str(c.study.seeds[i]), why) for i, why in list(failed.items())[:FAILURES]
     ]
     more = f", of which {FAILURES} are listed" if len(failed) > FAILURES else ""
-    return wide_table(f"{len(failed)} cases failed{more}", ("case", "seed", "why"), rows)
+    return wide_table(f"{len(failed)} cases failed{more}", ("case", "seed", "reason"), rows)
 
 
 def _tables(c: Campaign, found: list[Sensitivity]) -> str:

@@ -45,7 +45,11 @@ def bench(json: Json = False, debug: Debug = False) -> None:
             print_json({"machine": machine, "measurements": rows})
             return
         made = table(
-            f"Limber {lb.__version__} on {machine['cores']} cores", "what", "value", "unit", left=1
+            f"Limber {lb.__version__} on {machine['cores']} cores",
+            "measurement",
+            "value",
+            "unit",
+            left=1,
         )
         made.columns[2].justify = "left"
         for row in rows:

@@ -209,7 +209,7 @@ def _tables(done: Campaign) -> list[Table]:
             worst.add_row(escape(name), str(i), str(done.study.seeds[i]), f"{x[i]:.6g}", command)
     tables = [made, *_requirements(done), worst, _sensitivities(done)]
     if done.failures:
-        failed = table(f"{len(done.failures)} cases failed", "case", "seed", "why", left=3)
+        failed = table(f"{len(done.failures)} cases failed", "case", "seed", "reason", left=3)
         for i, why in list(done.failures.items())[:10]:
             failed.add_row(str(i), str(done.study.seeds[i]), escape(why))
         tables.append(failed)

@@ -72,7 +72,7 @@ def fmu(
 
     The inputs are the joint torques and forces. The outputs are the joint coordinates and speeds and the energies. The
     FMU contains C sources and the binary for this platform; it needs neither Python nor Limber. From a scenario it
-    takes the model and the initial state.
+    uses the model and the initial state.
 
       limber fmu examples/canadarm.yaml --node "[link3, tip]"
       limber fmu examples/canadarm_slew.yaml --fmi 2 --parameter "*.EI" --out slew.fmu

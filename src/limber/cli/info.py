@@ -204,7 +204,7 @@ def _head(found: dict[str, Any]):
 
 
 def _bodies(bodies: list[dict[str, Any]]):
-    made = table("Bodies", "body", "on", "joint", "freedoms", "modes", "mass kg", "q", "v", left=3)
+    made = table("Bodies", "body", "on", "joint", "DOF", "modes", "mass kg", "q", "v", left=3)
     for b in bodies:
         on = b["parent"] if b["at"] is None else f"{b['parent']}, {b['at']}"
         ranges = ["-" if lo == hi else f"{lo}:{hi}" for lo, hi in (b["q"], b["v"])]

@@ -113,7 +113,7 @@ def linearize(
             return
         made = table(
             f"Poles of {escape(subject.name)}: {model.sizes}",
-            "poles", "frequency Hz", "rad/s", "damping", "does", left=0,
+            "poles", "frequency Hz", "rad/s", "damping", "behaviour", left=0,
         )  # fmt: skip
         made.columns[-1].justify = "left"
         for pole in poles:

@@ -241,7 +241,7 @@ def _lines(found: dict[str, Any]) -> dict[str, str]:
     reached, settings = found["reached"], found["settings"]
     rows = {}
     if found["description"]:
-        rows["what"] = escape_lines(found["description"])
+        rows["description"] = escape_lines(found["description"])
     rows["time"] = (
         "nothing computed" if reached is None else f"{reached:g} s of {found['duration']:g} s"
     )

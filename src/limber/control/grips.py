@@ -71,7 +71,7 @@ class MeasuredObject:
                     body = next(b for b, x in s.layout.items() if place in (x.q_joint, x.v_joint))
                     raise ArgumentValueError(
                         f"CarriedObject: no sensor reads the {what} of the joint of {body!r}. In a loop with sensors, all "
-                        f"joints of the arms must be measured: add an {kind}, or use a loop without sensors, where the "
+                        f"joints of the arms must be measured: add the {kind}, or use a loop without sensors, where the "
                         "state is known exactly."
                     )
 

@@ -79,7 +79,7 @@ def grouped(rates: np.ndarray) -> list[Pole]:
 def described_poles(model: LinearModel) -> str:
     """A table of poles with frequencies and damping ratios."""
     poles = grouped(model.rates)
-    lines = ["   Hz          rad/s       damping     does"]
+    lines = ["   Hz          rad/s       damping     behaviour"]
     for pole in poles[:LISTED]:
         damping = "-" if pole.at_rest else f"{pole.damping:.4g}"
         lines.append(

@@ -57,7 +57,7 @@ class Spillover:
     modes : of the full plant, the slowest first.
     design_stable, stable : whether the loop is stable with the design model, and with the full plant.
     poles : of the loop with the full plant.
-    others : those of them that grow and come from no mode, but from the controller or from commands that are under way.
+    others : those of them that grow and come from no mode, but from the controller or from commands in transit.
     """
 
     modes: tuple[ModeChange, ...]

@@ -59,7 +59,7 @@ def checked(system: System, sensors: Any, argument: str = "sensors") -> list[Sen
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise ArgumentValueError(
-            f"{argument} has several sensors with the name {', '.join(map(repr, twice))}: give each a name=... of its own."
+            f"{argument} has several sensors with the name {', '.join(map(repr, twice))}: give each its own name=...."
         )
     return list(given)
 

@@ -176,7 +176,7 @@ def fault_noted(context):
 def begin_step(context, clock, stops, y, k, tiny):
     """Prepare a step: call a sampled controller that is due, and evaluate the rate at the start if it is not known.
 
-    Returns the longest step allowed.  Steps end where the torque jumps or bends, so that none of them looks across
+    Returns the longest step allowed.  Steps end where the torque jumps or has a kink, so that none of them extends across
     such a place (the last of the stops is infinite).
     """
     torque = words_at(context[SIGNALS])

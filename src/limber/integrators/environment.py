@@ -3,7 +3,7 @@
 The world frame has inertial axes, and its origin falls along a reference orbit, which is given as pieces of polynomials over
 time.  What gravity does there is in `kernels.gravity`.
 
-A face of area A with the normal n, which moves through air of the density d with the velocity u, feels the force
+A face of area A with the normal n, which moves through air of density d with the velocity u, feels the force
 
     -1/2 d C_d A max(n . u, 0) u                        at its node,
 
@@ -11,8 +11,8 @@ where n . u is |u| for a face that has the same area from everywhere, and |n . u
 the planet.
 
 A burn is a force at a node, in the axes of that node.  It takes mass from a tank, whose constants are set to those of the
-time: the thrust is the momentum that the exhaust carries away, so M vdot + bias = tau holds with the mass of the moment and no
-further term.  The energy that the mass takes along is accounted for in LEAVING.  Compiled only.
+time: the thrust is the momentum that the exhaust carries away, so M vdot + bias = tau holds with the current mass and no
+further term.  The energy that this mass carries away is accounted for in LEAVING.  Compiled only.
 """
 
 from math import exp
@@ -101,7 +101,7 @@ def reference_state(record, t):
     """Position and velocity of the origin of the world from the centre of the planet, at a time from the start of the run."""
     pieces, length = numbers_at(record[E_ORBIT]), numbers_at(record[E_NUMBERS])[N_PIECE]
     x = t / length
-    # the pieces at both ends go on beyond them; x is not finite in a run that diverges
+    # the pieces at both ends are extrapolated; x is not finite in a run that diverges
     i = int(min(max(x, 0.0), record[E_PIECES] - 1.0)) if x == x else 0
     x -= i
     at = PIECE * i
@@ -129,7 +129,7 @@ def node_frame(topo, const, work, y, v, k, node):
 
 @kernel
 def density(record, altitude):
-    """The density of the air: its logarithm is linear between the rows, and goes on beyond them."""
+    """The density of the air: its logarithm is linear between the rows and extrapolated beyond them."""
     rows = record[E_AIR_ROWS]
     heights = numbers_at(record[E_AIR])
     logs = shifted(heights, rows)

@@ -4,10 +4,10 @@ Every function has a side: the sign it has had since its last crossing, or 0 whi
 where it takes the other sign.  The functions and their slopes are evaluated at the ends of PARTS parts of a step.  The
 slopes show where a function may dip through zero and come back within one part.
 
-A function that was at zero at the last event has a band besides.  Its side is decided then, by the motion, and values
+A function that was at zero at the last event also has a band.  Its side is decided then, by the motion, and values
 within the band are as good as zero: they do not contradict the side.  When the function has left the band, the band is
 set to 0.  The band of a function that leaves zero with a negligible slope is infinite.  What such a function does below
-the tolerance of the integration is no crossing.  It leaves its band where it is seen on its side, or at the end of the
+the tolerance of the integration is not a crossing.  It leaves its band where it is seen on its side, or at the end of the
 step, where its sign becomes its side.
 """
 

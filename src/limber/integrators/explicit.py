@@ -58,7 +58,7 @@ def stability(method, n, h, k, y_new, point):
 def explicit_error(context, method, n, h, k, y, y_new, rtol, atol):
     """Root mean square of the estimated error over the tolerance.
 
-    Two estimates are combined as in Hairer, Norsett & Wanner, (10.17).  The energy that came in follows from the
+    Two estimates are combined as in Hairer, Norsett & Wanner, (10.17).  The energy supplied follows from the
     state and is not controlled, except for the work of torques where joints are driven: a path may be exact in one long step,
     over which the power is not.  The mean is over the degrees of freedom: with closures it is no smaller than that of a system
     with fewer coordinates, which are some of these.

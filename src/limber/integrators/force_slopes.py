@@ -5,7 +5,7 @@ the columns of the identity that belong to them,
 
     (P - E T)^-1 = (1 + Z S^-1 T) P^-1,         Z = P^-1 E,             S = 1 - T Z,
 
-which costs r sweeps and an r x r factorization a step.  The slopes are differences of the torque function itself.
+which costs r sweeps and an r x r factorization per step.  The slopes are differences of the torque function itself.
 They are taken when the iteration turns out slow, and kept as long as it is not.  Compiled only.
 """
 
@@ -49,7 +49,7 @@ def take_slopes(context, memory, t, c, y, a):
     """dtau/dq (along the speeds) and dtau/dv at (t, y) by differences, and which rows are not zero.
 
     A speed is changed by as much as its acceleration a changes it in a stage.  Across a jump of the torque this gives a
-    slope of use for the step, whereas a small difference would give one that holds the speed in place.
+    slope that is useful for the step, whereas a small difference would give one that keeps the speed from changing.
     """
     topo, const = words_at(context[TOPO]), numbers_at(context[CONST])
     work, tau = numbers_at(context[WORK]), numbers_at(context[APPLIED])

@@ -13,9 +13,9 @@ T a correction is one articulated-body sweep of that system,
     P a_new = tau + (c D + c^2 K) a - bias(Q, V).
 
 T contains the slopes of the torque functions (`force_slopes`).  The matrix leaves out Coriolis, gyroscopic and
-gravity terms, which are not stiff; converged stages are exact all the same.
+gravity terms, which are not stiff; converged stages are exact nevertheless.
 
-The accelerations of driven joints (`motions`) are no unknowns: the sweep takes them as they are.
+The accelerations of driven joints (`motions`) are not unknowns: the sweep uses them as given.
 
 The error of a step is that of the embedded formula, e, times (1 - c J)^-1.  Without this factor it is far too large
 in stiff directions (Hairer & Wanner II, IV.8).  Along the speeds, with e_q = h^2 sum_i (e A)_i a_i,

@@ -1,4 +1,4 @@
-"""A Runge-Kutta method as data: all that the compiled loop knows of it.
+"""A Runge-Kutta method as data: everything that the compiled loop knows about it.
 
 Every method, explicit or diagonally implicit, is described by the rates that a step computes:
 

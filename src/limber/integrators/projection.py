@@ -7,7 +7,7 @@ Newton until the closures are satisfied, and v loses what violates them,
 
 which are the least changes in the metric P (`kernels.closed.correction`).  P is the mass matrix M and, in implicit
 steps, M + c D + c^2 K, which leaves stiff modes where the step has put them.  A change of the size of the error keeps
-the order of the method, and there is nothing to tune.  Driven joints (`motions`) are put where their motion has them,
+the order of the method, and there is nothing to tune.  Driven joints (`motions`) are set to their prescribed motion,
 and all others move.
 
 Where a mechanism is singular, two branches of its motion cross.  Accelerations are smooth along each of them, but off
@@ -163,7 +163,7 @@ def project_coordinates(context, metric, q, off, dv, there):
 
 @kernel
 def project_speeds(context, metric, q, v, off, dv, there):
-    """Take from v what violates the closures; returns the number of corrections."""
+    """Remove from v the part that violates the closures; returns the number of corrections."""
     topo, work = words_at(context[TOPO]), numbers_at(context[WORK])
     nv, steps = topo[NV], 0
     size = row_rates(context, q, v, off)
@@ -274,7 +274,7 @@ def avoidable(clock, error):
 
 @kernel
 def follow_condition(clock):
-    """Take note of the condition of the rows where a step has ended, and of whether the next one has projected stages."""
+    """Record the condition of the rows where a step has ended, and of whether the next one has projected stages."""
     now = max(clock[NEW_CONDITION], 1.0)
     best = min(now, clock[BEST_CONDITION]) if clock[BEST_CONDITION] > 0.0 else now
     clock[CONDITION], clock[BEST_CONDITION], clock[AVOIDED_STEPS] = now, best, 0.0

@@ -197,6 +197,6 @@ def flow_rates(context, y, dy):
 
 @kernel
 def evaluate(context, t, y, dy):
-    """The rates of the state and of the energy that comes in, at (t, y)."""
+    """The rates of the state and of the energy supplied, at (t, y)."""
     call_rates(context[RATES], context, t, y, dy)
     flow_rates(context, y, dy)

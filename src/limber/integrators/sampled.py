@@ -5,7 +5,7 @@ Most torques are held.  That of a speed with a law follows a closed form until t
     torque = held + fading exp(-rate (t - start)),      start the time of the sample,
 
 a drive whose current loop goes to its new value with the time constant 1 / rate.  It is cut to +- limit, to what the
-voltage leaves at the speed v, from -stall - drop v to stall - drop v, and to power / |v|.  A limit that is not there is
+voltage leaves at the speed v, from -stall - drop v to stall - drop v, and to power / |v|.  A missing limit is
 infinite; drop is zero if the voltage does not matter.
 """
 

@@ -76,7 +76,7 @@ def _read(source: Source) -> sp.csr_array:
         or words[2] not in ("coordinate", "array")
     ):
         raise source.error(
-            "must start with '%%MatrixMarket matrix coordinate real symmetric' or the like.", 1
+            "must start with '%%MatrixMarket matrix coordinate real symmetric' or similar.", 1
         )
     if words[3] not in ("real", "integer", "double") or words[4] not in ("general", "symmetric"):
         raise source.error(

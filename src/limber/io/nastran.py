@@ -223,7 +223,7 @@ def _made(
     if speed > FASTEST or speed < SLOWEST:
         warn(
             f"{holder.path}: its lowest frequency and its size imply waves at about {speed:.1e} m/s, but the speed of sound in metals is a few "
-            'thousand m/s in metals. Is the model in other units? Pass units="mm-t", "in-slinch" or the like.',
+            'thousand m/s. Is the model in other units? Pass units="mm-t", "in-slinch" or the like.',
             ModelWarning,
         )
     return part

@@ -96,7 +96,7 @@ def _one(source: Source, block: Block, name: str) -> Block:
     found = block.all(name)
     if len(found) != 1:
         raise source.error(
-            f"{block.name} must have one block '{name}', got {len(found)}. Is the file whole?",
+            f"{block.name} must have one block '{name}', got {len(found)}. Is the file complete?",
             block.line,
         )
     return found[0]
@@ -147,7 +147,7 @@ def _nodes(source: Source, frame: Block, m: int) -> Nodes:
         second = np.zeros((3, m, m)) if phi.M1 is None else phi.M1.transpose(0, 2, 1)
         seconds.append(0.5 * (second + second.transpose(0, 2, 1)))
     if not names:
-        raise source.error("frame has no nodes. Is the file whole?", frame.line)
+        raise source.error("frame has no nodes. Is the file complete?", frame.line)
     repeated = {name for name in names if names.count(name) > 1}
     if repeated:
         raise source.error(f"node {several(sorted(repeated))} occurs twice.", frame.line)

@@ -1,4 +1,4 @@
-"""The physics of a joint besides its kinematics: rotor, spring, damper, friction, stops, limits.
+"""The physics of a joint apart from its kinematics: rotor, spring, damper, friction, stops, limits.
 
 `limber.kernels.physics` has the equations.
 """
@@ -315,7 +315,7 @@ def _as_given(physics: JointPhysics, given: JointOptions) -> dict[str, Any]:
 
 
 def _pairs(physics: JointPhysics) -> list[tuple[float | None, float | None] | None]:
-    """The limits of every speed as a pair, None for one that is not there."""
+    """The limits of every speed as a pair, None for a missing one."""
     pairs = []
     for bounds in zip(physics.lower.tolist(), physics.upper.tolist()):
         lower, upper = (x if math.isfinite(x) else None for x in bounds)

@@ -11,7 +11,7 @@ Cost      about 305 multiplications for a rigid body on a revolute joint; m^3/6 
           + 300 more for m modes of any shape on a flexible parent.  Beams, whose integrals and shapes are
           mostly zeros, cost far less when traced: 750 altogether for an inner link with 4 modes
 
-Every freedom is eliminated by one rank-one step, which is the L D L^T factorization of D_f and of
+Every degree of freedom is eliminated by one rank-one step, which is the L D L^T factorization of D_f and of
 D_R without square roots: D = h.P h, K = P h / D, P <- P - K (P h)^T, z <- z + K eps.
 
 The modes of a body that carries others may be eliminated in coordinates zeta other than its own,
@@ -276,7 +276,7 @@ def pass_to_parent(topo, work, k):
 
 @inlined
 def condense(topo, const, work, q, v, tau, k):
-    """One step of the inward sweep: eliminate the freedoms of body k and add what remains to its parent."""
+    """One step of the inward sweep: eliminate the degrees of freedom of body k and add what remains to its parent."""
     p = condense_modes(topo, const, work, tau, k)
     condense_joint(topo, const, work, q, v, tau, k, p)
 

@@ -1,4 +1,4 @@
-"""Closed systems: forward dynamics, corrections of states, and how far closures are from being met.
+"""Closed systems: forward dynamics, corrections of states, and how far closures are from being satisfied.
 
 Solves    M vdot + bias = tau + A^T lambda,  A vdot + a0 = 0 (Rodriguez, Jain & Kreutz-Delgado, Eq. (2.17))
 Given     q, v, tau, external wrenches

@@ -4,7 +4,7 @@ A closure joins frame O_a to frame O_b, each fixed in a (deforming) node, by a c
 O_b relative to O_a, at O_b in its axes, its rows are N^T V_rel = 0, where the columns of N are the complement of the
 motions that the joint allows.  Row j pushes O_b with the wrench N_j lambda_j, and O_a with its reaction.
 
-Joints are told apart by the rotations that they allow (`layout`): LOCKED, AXIAL about one axis, BALL, and CROSSED,
+Joints are distinguished by the rotations that they allow (`layout`): LOCKED, AXIAL about one axis, BALL, and CROSSED,
 which are two axes, one fixed in each end.  Only the first row of CROSSED is not constant in the axes of O_b.  RELATED
 closures are linear relations of joint speeds.
 

@@ -4,7 +4,7 @@ Solves    R(k) = sum_c phi R(c) phi^T + M_m(k),  M(k, k) = H R H^T + armature,  
           (Jain & Rodriguez, Eqs. (47) to (50)); then M vdot = tau - C (46) by L D L^T
 Given     q (and v, tau, external wrenches)
 Computes  the mass matrix, row-major; vdot
-Sweep     tip to base, one inward run per freedom
+Sweep     tip to base, one inward run per degree of freedom
 Cost      for N bodies of m modes in a chain about N (48 m + 400) + N^2/2 (6 m^2 + 30 m + 24)
           multiplications; the solution (N (m + 1))^3 / 6 more
 """

@@ -2,7 +2,7 @@
 
 The coordinates are recovered from the pose of O_b relative to O_a by STEPS steps of Marquardt's method, from the
 start that the model gives; its damping is the square of the error where that is large, and its fourth power near the
-solution.  Rotations weigh more than lengths, and are met first, however far the ends are apart.  The number of steps is
+solution.  Rotations weigh more than lengths and are satisfied first, however far the ends are apart.  The number of steps is
 fixed, so that this runs on any scalar type.  The rows are a basis of the complement of the joint map, of unit twists in
 the axes of O_b, by Householder's reflections.
 
@@ -48,9 +48,9 @@ STEPS = 40
 NUDGE = 1e-30
 #: Added to the diagonal of H H^T, relative to it, for joints whose axes coincide in some position.
 TINY = 1e-15
-#: Weight of squared lengths, which are measured in the length that is typical of the joint or the distance of its ends, beside
-#: those of angles.  Were it not small,
-#: positions could be met by the wrong rotations: a hinge that is followed by a slider has two angles for each of them.
+#: Weight of squared lengths, which are measured in the length that is typical of the joint or the distance of its ends, relative
+#: to those of angles.  If it were not small,
+#: positions could be satisfied by the wrong rotations: a hinge that is followed by a slider has two angles for each of them.
 LENGTHS = 1e-4
 #: The square of an error, in radians, above which steps are damped strongly.  Below it damping must fall fast: what turns about
 #: axes that are almost parallel, such as the two hinges of a rod, take out of an error by their difference is little, and

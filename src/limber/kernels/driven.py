@@ -2,7 +2,7 @@
 
 Solves    M_ff vdot_f = tau_f - bias_f - M_fd vdot_d  for the free speeds f, given vdot_d of the driven joints, and
           tau_d = M_df vdot_f + M_dd vdot_d + bias_d    (hybrid dynamics); in a closed system, with A_f^T lambda and
-          A_d^T lambda beside tau_f and tau_d (`fronts`)
+          A_d^T lambda in addition to tau_f and tau_d (`fronts`)
 Given     P_R and z_R of a body; the entries of tau that belong to a driven joint are its beta_dot
 Computes  what the parent gets: P_R itself, and z_R + P_R (a + H^T beta_dot) with a the hinge's BIAS; later H f, with
           f = z_R + P_R alpha the force across the hinge
@@ -40,7 +40,7 @@ from .physics import armature, speed_force
 from .scalar import inlined, kernel
 from .vec import add, dot, load3, load9, mul, store3, zero
 
-#: 1/D of a driven joint: zero, but for the checks of pivots, which ask for positive numbers.
+#: 1/D of a driven joint: zero, except for the checks of pivots, which require positive numbers.
 INFINITE_PIVOT = 1e-300
 
 

@@ -1,6 +1,6 @@
 """Slopes of forward dynamics of systems of rigid bodies along q, by v and by tau.
 
-The slopes of `inverse_slopes` with the freedoms outboard free to move.  The articulated inertia P takes the place of I^C,
+The slopes of `inverse_slopes` with everything outboard free to move.  The articulated inertia P takes the place of I^C,
 and B^A = B + sum of (1 - K S^T) B^A over the children that of B^C.  `columns` sweeps over the innovations of all columns.
 
 Given     q, v, tau, external wrenches

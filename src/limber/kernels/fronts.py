@@ -1,12 +1,12 @@
 """Closure rows in the articulated-body sweeps: each is carried inward from its ends and eliminated where they meet.
 
-With lambda the multipliers of the rows that pass through a body, a the acceleration of its frame, and the freedoms
+With lambda the multipliers of the rows that pass through a body, a the acceleration of its frame, and the degrees of freedom
 outboard eliminated,
 
     P a + z - U lambda = f,        U^T a + c + L lambda = 0
 
 f is the force that the joint exerts on the body.  U is what the rows do to the body, L = A M^{-1} A^T of the
-freedoms outboard (the Omega of Rodriguez, Jain & Kreutz-Delgado), and c what is left of the rows' accelerations.  A
+bodies outboard (the Omega of Rodriguez, Jain & Kreutz-Delgado), and c what is left of the rows' accelerations.  A degree of
 freedom with gain K, pivot D and innovation nu = eps / D has e = H U (and the coefficient of a relation), and
 
     U <- U - K e,   c <- c + e nu,   L <- L + e e^T / D,     vdot = nu - K . a + (e / D) lambda
@@ -30,16 +30,16 @@ hub's part over (`take_over`):
 A row of a hub is not eliminated: its multiplier is the sum of what the rows on this hub exert.  The pivots are those that
 the rows would have without it, but k arms on one object cost k times as much as one.
 
-Rows may depend on each other.  Then a pivot is zero but for rounding, and c is so too; 1 / L_ii is replaced by
+Rows may depend on each other.  Then a pivot is zero except for rounding, and so is c; 1 / L_ii is replaced by
 `inverse`, which goes to zero there, so that the multiplier of that row is zero.  What is rounding follows from the
 sizes S of the rows: what L_ii would be if nothing cancelled, and, once another row is eliminated, the error that it
 leaves, S_i <- S_i + (L_ij / L_jj)^2 S_j.  A row that moves nothing at all, as that of a second bearing on one shaft, has
-e = H U = 0 but for rounding; so the part ROUNDING of the squares of H and U counts for its size.  The moment of a force
-whose place is known to rounding alone is no better known, which the part BLUR of the squares of the distances that make up
+e = H U = 0 except for rounding; so the fraction ROUNDING of the squares of H and U counts for its size.  The moment of a force
+whose place is known to rounding alone is no better known, which the fraction BLUR of the squares of the distances that make up
 the place stands for: a second ball joint at the centre of another one moves nothing.
 
-Cost      14 + n / 2 multiplications for each of n rows and each freedom, 30 more for each row and body; 100 + 16 n for each
-          of n rows of a closure that is eliminated beside a rigid hub
+Cost      14 + n / 2 multiplications for each of n rows and each degree of freedom, 30 more for each row and body;
+          100 + 16 n for each of n rows of a closure that is eliminated next to a rigid hub
 """
 
 from .forces import force_to_joint
@@ -327,9 +327,9 @@ def eliminate_rows(topo, work, k, p):
 
 @kernel
 def rows_to_parent(topo, work, k):
-    """Carry the rows that go on from body k past its joint, which was eliminated, to the front of its parent.
+    """Carry the rows that continue from body k past its joint, which was eliminated, to the front of its parent.
 
-    E ends as e / D.  Fronts that share their blocks need no copies.  A driven joint (`driven`) moves as it is told to, so
+    E ends as e / D.  Fronts that share their blocks need no copies.  A driven joint (`driven`) moves as prescribed, so
     it adds nothing to L, and E keeps e.
     """
     front = topo[k + FRONT]

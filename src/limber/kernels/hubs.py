@@ -5,7 +5,7 @@ takes the hub's part over,
 
     row_i <- row_i + sum_b C_ib row_b   of U, c and L (its rows and columns),     lambda_b <- lambda_b + C_ib lambda_i
 
-Cost      100 + 16 n multiplications for each of n rows of a closure that is eliminated beside a rigid hub
+Cost      100 + 16 n multiplications for each of n rows of a closure that is eliminated next to a rigid hub
 """
 
 from .layout import (

@@ -1,8 +1,8 @@
 """Hybrid dynamics: accelerations of the free joints and modes, forces of the joints whose motion is prescribed.
 
-Solves    M vdot + bias = tau, in which the driven joints have given vdot and all other freedoms given tau; in a closed
-          system, M vdot + bias = tau + A^T lambda and A vdot + a0 = 0
-Given     q, v, external wrenches, and x: tau of the free freedoms, vdot of the driven joints (`driven`)
+Solves    M vdot + bias = tau, in which the driven joints have given vdot and all other degrees of freedom given tau; in
+          a closed system, M vdot + bias = tau + A^T lambda and A vdot + a0 = 0
+Given     q, v, external wrenches, and x: tau of the free speeds, vdot of the driven joints (`driven`)
 Computes  vdot and tau, complete
 Sweep     as `articulated` or `closed`
 Cost      as `articulated` or `closed`

@@ -9,7 +9,7 @@ body, each with its own S_i, and have what the body itself needs for the mode.  
     push_j = I^C_j c_j + B^C_j spin_j + E^C_j ang(S_j) + S_j x* f^C_j        the last two by q
 
 where push_j of a mode is again a sum over the children, and has the forces that the deformation of the body itself takes.
-Two modes of one body have beside these the slopes of S_i (`node_twists`).  See docs/theory/derivatives.md.
+Two modes of one body also have the slopes of S_i (`node_twists`).  See docs/theory/derivatives.md.
 
 Given     q, v, vdot, external wrenches
 Computes  tau, and its slopes

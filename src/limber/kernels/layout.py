@@ -295,7 +295,7 @@ def front_work(n, m, r):
 
 
 def shared_work(n):
-    """The other work blocks of a front of n rows but for L, as column and size; see F_SHARED."""
+    """The other work blocks of a front of n rows except L, as column and size; see F_SHARED."""
     return {W_U: 6 * n, W_C: n, W_SIZE: n, W_NS: 2 * n, W_PATH: 2 * n}
 
 

@@ -4,7 +4,7 @@ Solves    lambda_i = -(U_i . a + c_i + sum_j L_ij lambda_j) / L_ii of the rows t
 Given     the fronts, eliminated
 Computes  lambda; the innovations of modes and joints with e lambda / D added
 Sweep     base to tip
-Cost      14 + n / 2 multiplications for each of n rows and each freedom (with those of `fronts`)
+Cost      14 + n / 2 multiplications for each of n rows and each degree of freedom (with those of `fronts`)
 """
 
 from .fronts import eliminate_at_world

@@ -1,7 +1,7 @@
 """Pose, Jacobian and acceleration of a node.
 
 Sweep     along the path from the base to the body
-Cost      per body on the path: its placement, and 18 multiplications per freedom for the Jacobian
+Cost      per body on the path: its placement, and 18 multiplications per degree of freedom for the Jacobian
 """
 
 from .joints import turned_joint
@@ -93,7 +93,7 @@ def store_column(out, size, c, w, u):
 def jacobian(topo, const, work, q, body, node, out):
     """out (6, nv) row-major: velocity [angular; linear] of the node per unit v, world axes.
 
-    Each freedom moves everything outboard of it as a rigid body: a column is the freedom's twist,
+    Each degree of freedom moves everything outboard of it as a rigid body: a column is its twist,
     turned to world axes and taken to the node.
     """
     size = topo[NV]

@@ -316,7 +316,7 @@ def recover_modes(topo, const, work, k, vdot, w, u):
 
 @kernel
 def condense(topo, const, work, q, v, tau, k):
-    """One step of the inward sweep: eliminate the freedoms of body k and add what remains to its parent."""
+    """One step of the inward sweep: eliminate the degrees of freedom of body k and add what remains to its parent."""
     if topo[k + MODES] > 0:
         eliminate_modes(topo, const, work, tau, k)
     note_size(topo, const, work, k)

@@ -60,7 +60,7 @@ def forget_forces(topo, work):
 
 @kernel
 def factorize(topo, const, work, q, zeros):
-    """Eliminate all freedoms at rest and without forces; `zeros` are NV of them."""
+    """Eliminate all degrees of freedom at rest and without forces; `zeros` are NV of them."""
     prepare(topo, const, work, q, zeros)
     forget_forces(topo, work)
     for k in range(topo[END] - COLUMNS, 0, -COLUMNS):

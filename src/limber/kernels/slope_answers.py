@@ -1,4 +1,4 @@
-"""What bodies answer to steps of freedoms: I c + B spin + E turn, and the rows of these matrices; see `inverse_slopes`."""
+"""The responses of bodies to steps of coordinates and speeds: I c + B spin + E turn, and the rows of these matrices (`inverse_slopes`)."""
 
 from .layout import (
     MODES,

@@ -1,7 +1,7 @@
 """Slopes of the dynamics of systems of rigid bodies, any joints: what a step of one speed does to all that is outboard.
 
 A step of q along speed j moves all that is outboard of j by the twist S_j.  Seen by an observer who is moved along,
-all bodies outboard change their spatial velocities by the same v_p x S_j and, but for the term -V_k x (v_p x S_j), their
+all bodies outboard change their spatial velocities by the same v_p x S_j and, except for the term -V_k x (v_p x S_j), their
 spatial accelerations by the same c_j; likewise for a step of v (Singh, Russell & Wensing 2022, "Efficient analytical
 derivatives of rigid-body dynamics using spatial vector algebra"; the joint j is between the frames p and j):
 

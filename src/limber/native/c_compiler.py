@@ -38,7 +38,7 @@ def compiler() -> tuple[str, ...]:
         if path is not None:
             return (path, *command[1:])
     tried = (
-        f"the environment variable CC asks for {given!r}" if wanted else "tried cc, gcc and clang"
+        f"the environment variable CC specifies {given!r}" if wanted else "tried cc, gcc and clang"
     )
     raise CompileError(
         f"no C compiler was found: {tried}. Install one (the package gcc or clang of your system), or set CC to its "

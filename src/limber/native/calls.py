@@ -116,8 +116,8 @@ class Call:
 
         scratch : arrays of `scratch_size` numbers for reuse; whoever holds the GIL may take one.
 
-        The function takes what `run` does, and a time as a number; it gives the outputs in new arrays.  Whatever is
-        not contiguous float64 arrays of one state, and to whatever it rejects, it answers with None.  It raises no
+        The function takes what `run` does, and a time as a number; it gives the outputs in new arrays.  It answers
+        with None if the arguments are not contiguous float64 arrays of one state, or if it rejects them.  It raises no
         AttributeError, KeyError or TypeError.  Its attribute `call` is this Call.
         """
         compiled = dispatcher()

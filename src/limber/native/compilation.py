@@ -121,7 +121,7 @@ def _compiled(module: str, name: str):
 
 @contextmanager
 def _without_collections() -> Iterator[None]:
-    """Collect no garbage: a compilation makes millions of objects that stay, and looking through them takes a tenth of it.
+    """Disable garbage collection: a compilation makes millions of objects that stay, and checking them takes a tenth of its time.
 
     What it leaves is collected at its end, and not in the midst of a run, where thousands of weak references of Numba would
     pass over what the handler of a signal raises.

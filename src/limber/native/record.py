@@ -1,4 +1,4 @@
-"""The record of a call: everything that a function of the state of one system needs besides the state.
+"""The record of a call: everything that a function of the state of one system needs in addition to the state.
 
 A record is a vector of integers, some of them addresses, which the compiled code reads.  Whoever keeps a record
 must also keep the arrays that it points to.

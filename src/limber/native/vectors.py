@@ -2,7 +2,7 @@
 
 An array argument of Numba costs a call 70 ns, because its type is looked up and its owner is recorded.  A `Vector`
 is only a pointer and a size.  It is taken from a contiguous one-dimensional NumPy array of the right dtype and in
-the byte order of this machine.  Everything else is refused with a TypeError, subclasses included, since a masked
+the byte order of this machine.  Everything else is rejected with a TypeError, subclasses included, because a masked
 array is more than its numbers.  The check takes a few comparisons with the fields of the array object, as NumPy's
 C API defines them.
 """

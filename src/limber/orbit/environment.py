@@ -109,7 +109,7 @@ class Environment:
         return self.bind(system, t, t + 1.0).at(t, q, v)
 
     def check(self, system: System) -> None:
-        """Reject a system that is held by the world or has gravity of its own, and tanks that do not fit the burns."""
+        """Reject a system that is held by the world or has gravity of its own, and tanks that are inconsistent with the burns."""
         check_system(system)
         check_tanks(system, self.burns)
         if np.any(system.gravity):

@@ -89,8 +89,8 @@ def _times(start: float, end: float, shown_for: float, fps: float, speed: float)
     count = int(np.floor((end - start) / step * (1.0 + 1e-12))) + 1
     if count > FRAMES:
         raise ArgumentValueError(
-            f"{count} frames are too many (at most {FRAMES}): lower fps={fps:g}, raise speed={speed:g}, or take a "
-            "slice of the result."
+            f"{count} frames are too many (at most {FRAMES}): lower fps={fps:g}, raise speed={speed:g}, or pass a slice "
+            "of the result."
         )
     return np.minimum(start + step * np.arange(count), end)
 

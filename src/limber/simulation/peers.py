@@ -240,7 +240,7 @@ def by_peer(
         )
     if method in SUNDIALS and y.size == 0:
         raise ArgumentValueError(
-            f'method={method!r} needs a state, and {system.name!r} has no degrees of freedom. Use method="auto".'
+            f'method={method!r} needs a state, but {system.name!r} has no degrees of freedom. Use method="auto".'
         )
     equations = EquationsOfMotion(system, forces, origin)
     run = PeerRun(equations, times)

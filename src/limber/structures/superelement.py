@@ -247,7 +247,7 @@ def _symmetric(name: str, given: Any) -> Array:
     """A symmetric, dense matrix of finite numbers."""
     if hasattr(given, "toarray"):
         given = given.toarray()
-    A = array(name, given, ("a", "a"), "One row per freedom.")
+    A = array(name, given, ("a", "a"), "One row per degree of freedom.")
     if A.shape[0] != A.shape[1] or not len(A):
         raise ArgumentValueError(f"{name} must be square, got {A.shape}.")
     off = np.abs(A - A.T).max()

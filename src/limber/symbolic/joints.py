@@ -290,6 +290,6 @@ def symbols(argument: str, names: Any, count: int, hint: str) -> tuple[sp.Symbol
         )
     if len(set(found)) != count:
         raise ArgumentValueError(
-            f"{argument} has duplicates: {shown(listed)}. Every coordinate needs a name of its own."
+            f"{argument} has duplicates: {shown(listed)}. Every coordinate needs its own name."
         )
     return found

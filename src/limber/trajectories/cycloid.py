@@ -46,7 +46,7 @@ class Cycloid(Trajectory):
         if duration is None:
             raise ArgumentTypeError("duration is missing: give the time that the motion takes.")
         if (distance is None) == (rate is None):
-            raise ArgumentTypeError("give either distance or rate, and not both.")
+            raise ArgumentTypeError("distance or rate must be given, but not both.")
         given = {"rate": rate} if distance is None else {"distance": distance}
         self.shape, x = alike(duration=duration, start=start, **given)  # type: ignore[arg-type]
         self.durations = positive("duration", x["duration"])

@@ -100,7 +100,7 @@ def model(result: Result) -> Rows:
         ("system", s.name),
         ("bodies", f"{len(s.bodies)}, {len(flexible)} of them flexible"),
         *closed,
-        ("freedoms", f"{s.nv}: {sum(j.dofs for j in s.joints.values())} of joints, {sum(b.modes for b in flexible)} modes"),
+        ("degrees of freedom", f"{s.nv}: {sum(j.dofs for j in s.joints.values())} of joints, {sum(b.modes for b in flexible)} modes"),
         ("mass", f"{sum(b.mass for b in s.bodies.values()):.6g} kg"),
         ("gravity", f"({gravity}) m/s²" if np.any(s.gravity) else "none"),
     ]  # fmt: skip

@@ -68,7 +68,7 @@ class UdpLink:
         except OSError as error:
             self._socket.close()
             raise ArgumentValueError(
-                f"address: udp:{host}:{port} cannot be used: {error}. Take another port, or another host."
+                f"address: udp:{host}:{port} cannot be used: {error}. Use another port, or another host."
             ) from error
 
     @property

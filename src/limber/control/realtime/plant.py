@@ -6,7 +6,7 @@ sensor readings, and continues. A command therefore takes effect at the sample a
     what happens                                          what the plant does                                      state
     no command has come, or the controller has none yet   no command, or `initial` of the loop                     wait
     no answer to the last sample, or one that is nan      the last command is held                                 hold
-    that lasts longer than `hold`, or BYE                 safe stop: `safe`, or zero, for good                      stop
+    that lasts longer than `hold`, or BYE                 permanent safe stop: `safe`, or zero                      stop
     that lasts longer than `give_up`                      the run ends
     the run is over                                       it says BYE until the controller does, for `give_up`
     the plant itself is late                              samples follow at once until it has caught up
@@ -311,7 +311,7 @@ class Remote(Guard):
 
 
 def mismatch(one: str, ones: Sequence[float], other: str, others: Sequence[float]) -> str:
-    """The message for two sides that do not fit together."""
+    """The message for two incompatible sides."""
 
     def said(numbers: Sequence[float]) -> str:
         if len(numbers) != 3:

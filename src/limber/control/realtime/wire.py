@@ -1,7 +1,7 @@
 """The wire format of the real-time loop: the packets that plant and controller exchange.
 
 A packet is a header of 64 bytes and `count` numbers of 8 bytes (IEEE 754 binary64); everything is little-endian.  The same
-packets go over UDP, one to a datagram, and through shared memory.  `wire.h` beside this file is the format for C.
+packets go over UDP, one to a datagram, and through shared memory.  `wire.h` next to this file is the format for C.
 
     offset  type      field
     0       char[4]   magic      "LMBR"
@@ -47,7 +47,7 @@ _UNCHECKED, MOST_NUMBERS = 8, 8000
 
 
 class WireError(LimberError, RuntimeError):
-    """Plant and controller do not fit together, or the other side did not answer."""
+    """Plant and controller are incompatible, or the other side did not answer."""
 
 
 class Outgoing:

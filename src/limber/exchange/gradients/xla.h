@@ -1,6 +1,6 @@
 /* What all entries for XLA share. */
 
-/* Whether XLA only asks which interface an entry has, which is answered then. */
+/* Whether XLA only queries which interface an entry has, which is answered then. */
 static int asked_for_interface(const XLA_FFI_CallFrame *frame)
 {
     /* all extensions begin alike; versions of XLA differ in the name of that beginning */

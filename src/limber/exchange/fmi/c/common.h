@@ -1,4 +1,4 @@
-/* The functions that FMI 2.0 and FMI 3.0 have in common, but for their names and types.
+/* The functions that FMI 2.0 and FMI 3.0 have in common, except for their names and types.
  *
  * The file that includes this one defines FMI(name), which puts fmi2 or fmi3 in front of a name, and NAME(name), the same as a
  * string; FUNCTION_PREFIX, if functions have a further prefix; the types Component, Status, Real, Boolean and String; and
@@ -36,7 +36,7 @@ static Instance *instantiated(String name, int kind, String token, void *environ
         nobody.environment = environment;
         nobody.callback = log;
         told(&nobody, ERROR, "logStatusError",
-             token && strcmp(token, TOKEN) == 0 ? "there is no memory for an instance." : WRONG_TOKEN);
+             token && strcmp(token, TOKEN) == 0 ? "there is not enough memory for an instance." : WRONG_TOKEN);
         return NULL;
     }
     instance->callback = log;
@@ -53,7 +53,7 @@ EXPORT void FUNCTION(FreeInstance)(Component instance)
 API(SetDebugLogging)(Component instance, Boolean on, size_t count, const String categories[])
 {
     IGNORED(instance);
-    IGNORED(on); /* there are warnings and errors only, and they are always told */
+    IGNORED(on); /* there are warnings and errors only, and they are always reported */
     IGNORED(count);
     IGNORED(categories);
     return FMI(OK);

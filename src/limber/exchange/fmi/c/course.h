@@ -1,8 +1,8 @@
-/* The course of a simulation: initialization, events that mend quaternions and closures, FMU states. */
+/* The course of a simulation: initialization, events that correct quaternions and closures, FMU states. */
 
 /* --- quaternions and closures -------------------------------------------------------------------- */
 
-/* How far quaternions are from unit and closures from being met; 0 if there are none, infinite if one is not a number. */
+/* How far quaternions are from unit and closures from being satisfied; 0 if there are none, infinite if one is not a number. */
 static double offness(const double *x, const double *p)
 {
     double worst = 0.0;
@@ -25,7 +25,7 @@ static double offness(const double *x, const double *p)
     return worst;
 }
 
-/* Make quaternions unit and meet the closures; what is left of their residuals. */
+/* Normalize quaternions and satisfy the closures; returns what is left of their residuals. */
 static double settle(double *x, const double *p)
 {
     double left = offness(x, p);
@@ -99,7 +99,7 @@ static int update_states(Instance *instance, int *moved)
     if (offness(now->x, now->p) > SETTLED) {
         const double left = settle(now->x, now->p);
         if (!(left <= DRIFT)) {
-            return say(instance, ERROR, "quaternions and closures cannot be met at time %.9g: they are off by %.3g.", now->time, left);
+            return say(instance, ERROR, "unit quaternions and the closures cannot be satisfied at time %.9g: they are off by %.3g.", now->time, left);
         }
         *moved = 1;
         changed(instance);
@@ -150,7 +150,7 @@ static int state_got(Instance *instance, void **state)
         *state = malloc(sizeof(Values));
     }
     if (!*state) {
-        return say(instance, ERROR, "there is no memory for an FMU state.");
+        return say(instance, ERROR, "there is not enough memory for an FMU state.");
     }
     memcpy(*state, &instance->now, sizeof(Values));
     return OK;
@@ -177,7 +177,7 @@ enum { STATE_BYTES = sizeof TOKEN + sizeof(Values) };
 static int state_serialized(Instance *instance, const void *state, unsigned char *bytes, size_t size)
 {
     if (size < STATE_BYTES) {
-        return say(instance, ERROR, "a serialized state has %d bytes, there is room for %d.", (int)STATE_BYTES, (int)size);
+        return say(instance, ERROR, "a serialized state has %d bytes, but there is room for %d.", (int)STATE_BYTES, (int)size);
     }
     memcpy(bytes, TOKEN, sizeof TOKEN);
     memcpy(bytes + sizeof TOKEN, state, sizeof(Values));
@@ -193,7 +193,7 @@ static int state_deserialized(Instance *instance, const unsigned char *bytes, si
         *state = malloc(sizeof(Values));
     }
     if (!*state) {
-        return say(instance, ERROR, "there is no memory for an FMU state.");
+        return say(instance, ERROR, "there is not enough memory for an FMU state.");
     }
     memcpy(*state, bytes + sizeof TOKEN, sizeof(Values));
     return OK;

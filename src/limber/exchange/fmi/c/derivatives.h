@@ -16,7 +16,7 @@ static int directional(Instance *instance, const unsigned int *unknowns, size_t 
         } else if (r >= STATES && r < RATES) {
             x[r - STATES] += seed[i];
         } else if (r != TIME) { /* on which nothing depends */
-            return unknown_reference(instance, "directional derivative by a known", r);
+            return unknown_reference(instance, "directional derivative with respect to a known", r);
         }
     }
     for (size_t i = 0; i < n_unknowns; ++i) {
@@ -91,7 +91,7 @@ static int adjoint(Instance *instance, const unsigned int *unknowns, size_t n_un
         } else if (r == TIME) {
             sensitivity[i] = 0.0;
         } else {
-            return unknown_reference(instance, "adjoint derivative by a known", r);
+            return unknown_reference(instance, "adjoint derivative with respect to a known", r);
         }
     }
     if (not_finite(sensitivity, (int)n_knowns) >= 0) {

@@ -1,6 +1,6 @@
 /* The functions of FMI 2.0 for model exchange and co-simulation.
  *
- * This file, with the headers beside it, is all of the FMU: compile it to a shared library.  To link several FMUs statically,
+ * This file, with the headers next to it, is the entire FMU: compile it to a shared library.  To link several FMUs statically,
  * define FMI2_FUNCTION_PREFIX as the prefix of the names, such as arm_ for arm_fmi2DoStep.
  */
 #include "instance.h"
@@ -202,7 +202,7 @@ API(SetRealInputDerivatives)(fmi2Component instance, const fmi2ValueReference re
     IGNORED(references);
     IGNORED(orders);
     IGNORED(values);
-    return count ? (fmi2Status)say(instance, ERROR, "this FMU holds its inputs over a step and takes no derivatives of them.") : fmi2OK;
+    return count ? (fmi2Status)say(instance, ERROR, "this FMU holds its inputs over a step and accepts no derivatives of them.") : fmi2OK;
 }
 
 API(GetRealOutputDerivatives)(fmi2Component instance, const fmi2ValueReference references[], size_t count, const fmi2Integer orders[],
@@ -211,7 +211,7 @@ API(GetRealOutputDerivatives)(fmi2Component instance, const fmi2ValueReference r
     IGNORED(references);
     IGNORED(orders);
     IGNORED(values);
-    return count ? (fmi2Status)say(instance, ERROR, "this FMU has no derivatives of outputs by time.") : fmi2OK;
+    return count ? (fmi2Status)say(instance, ERROR, "this FMU has no time derivatives of outputs.") : fmi2OK;
 }
 
 API(DoStep)(fmi2Component instance, fmi2Real from, fmi2Real length, fmi2Boolean no_return)

@@ -1,6 +1,6 @@
 /* The functions of FMI 3.0 for model exchange and co-simulation.
  *
- * This file, with the headers beside it, is all of the FMU: compile it to a shared library.  To link several FMUs statically,
+ * This file, with the headers next to it, is the entire FMU: compile it to a shared library.  To link several FMUs statically,
  * define FMI3_FUNCTION_PREFIX as the prefix of the names, such as arm_ for arm_fmi3DoStep.
  */
 #include "instance.h"
@@ -252,7 +252,7 @@ API(GetDirectionalDerivative)(fmi3Instance instance, const fmi3ValueReference un
                               fmi3Float64 sensitivity[], size_t n_sensitivity)
 {
     if (n_seed != n_knowns || n_sensitivity != n_unknowns) {
-        return (fmi3Status)say(instance, ERROR, "fmi3GetDirectionalDerivative: a seed for each known and a sensitivity for each unknown.");
+        return (fmi3Status)say(instance, ERROR, "fmi3GetDirectionalDerivative: there must be a seed for each known and a sensitivity for each unknown.");
     }
     return (fmi3Status)directional(instance, unknowns, n_unknowns, knowns, n_knowns, seed, sensitivity);
 }
@@ -262,7 +262,7 @@ API(GetAdjointDerivative)(fmi3Instance instance, const fmi3ValueReference unknow
                           fmi3Float64 sensitivity[], size_t n_sensitivity)
 {
     if (n_seed != n_unknowns || n_sensitivity != n_knowns) {
-        return (fmi3Status)say(instance, ERROR, "fmi3GetAdjointDerivative: a seed for each unknown and a sensitivity for each known.");
+        return (fmi3Status)say(instance, ERROR, "fmi3GetAdjointDerivative: there must be a seed for each unknown and a sensitivity for each known.");
     }
     return (fmi3Status)adjoint(instance, unknowns, n_unknowns, knowns, n_knowns, seed, sensitivity);
 }
@@ -409,7 +409,7 @@ API(GetOutputDerivatives)(fmi3Instance instance, const fmi3ValueReference refere
     IGNORED(orders);
     IGNORED(values);
     IGNORED(size);
-    return count ? (fmi3Status)say(instance, ERROR, "this FMU has no derivatives of outputs by time.") : fmi3OK;
+    return count ? (fmi3Status)say(instance, ERROR, "this FMU has no time derivatives of outputs.") : fmi3OK;
 }
 
 API(DoStep)(fmi3Instance instance, fmi3Float64 from, fmi3Float64 length, fmi3Boolean no_return, fmi3Boolean *event,

@@ -31,7 +31,7 @@ enum { MODEL_EXCHANGE, CO_SIMULATION };
 
 enum { INSTANTIATED, INITIALIZING, AT_EVENT, CONTINUOUS, STEPPING, TERMINATED };
 
-/* Residuals of the closures and of the norms of quaternions beyond which a solver is asked for an event ... */
+/* Residuals of the closures and of the norms of quaternions beyond which an event is requested from the solver ... */
 #define DRIFT 1e-6
 /* ... and within which nothing needs to be done. */
 #define SETTLED 1e-13
@@ -163,7 +163,7 @@ static int evaluate_outputs(Instance *instance)
 static int unknown_reference(Instance *instance, const char *what, unsigned int reference)
 {
     if (reference < VARIABLES) {
-        return say(instance, ERROR, "%s: this cannot be done with the variable %s.", what, NAMES[reference]);
+        return say(instance, ERROR, "%s: this is not possible for the variable %s.", what, NAMES[reference]);
     }
     return say(instance, ERROR, "%s: there is no variable with the value reference %u.", what, reference);
 }
@@ -212,7 +212,7 @@ static int set_values(Instance *instance, const unsigned int *references, size_t
         }
         if (r >= PARAMETERS) {
             if (now->mode == CONTINUOUS) {
-                return say(instance, ERROR, "set %s: in continuous-time mode no parameter changes; enter event mode first.", NAMES[r]);
+                return say(instance, ERROR, "set %s: parameters cannot change in continuous-time mode; enter event mode first.", NAMES[r]);
             }
             if (values[i] < LEAST_P[r - PARAMETERS]) {
                 return say(instance, ERROR, "set %s: it must not be less than %g, got %.9g.", NAMES[r], LEAST_P[r - PARAMETERS], values[i]);

@@ -20,7 +20,7 @@ static const double NODES[STAGES][STAGES - 1] = {
     {9017.0 / 3168.0, -355.0 / 33.0, 46732.0 / 5247.0, 49.0 / 176.0, -5103.0 / 18656.0},
     {35.0 / 384.0, 0.0, 500.0 / 1113.0, 125.0 / 192.0, -2187.0 / 6784.0, 11.0 / 84.0},
 };
-/* fifth order less fourth order */
+/* fifth order minus fourth order */
 static const double DIFFERENCE[STAGES] = {
     71.0 / 57600.0, 0.0, -71.0 / 16695.0, 71.0 / 1920.0, -17253.0 / 339200.0, 22.0 / 525.0, -1.0 / 40.0,
 };
@@ -77,7 +77,7 @@ static int advance(Instance *instance, double end)
         double length, error, factor;
         int worst = 0, last;
         if (n == MOST_STEPS) {
-            return say(instance, ERROR, "the step from %.9g to %.9g takes more than %d steps of the solver; it has come to %.9g with "
+            return say(instance, ERROR, "the step from %.9g to %.9g takes more than %d steps of the solver; it has reached %.9g with "
                        "steps of about %.3g. The system is stiff: use model exchange with an implicit solver, fewer modes, or "
                        "shorter communication steps.", now->time, end, MOST_STEPS, t, h);
         }
@@ -102,7 +102,7 @@ static int advance(Instance *instance, double end)
                 if (!isfinite(error)) {
                     return say(instance, ERROR, "%s is not finite after time %.9g, however short the steps are.", NAMES[RATES + worst], t);
                 }
-                return say(instance, ERROR, "the tolerance %g cannot be kept at time %.9g: steps have become as short as %.3g; the "
+                return say(instance, ERROR, "the tolerance %g cannot be met at time %.9g: steps have become as short as %.3g; the "
                            "error is largest in %s. Use a larger tolerance.", now->tolerance, t, h, NAMES[STATES + worst]);
             }
             continue;
@@ -119,7 +119,7 @@ static int advance(Instance *instance, double end)
         if (NOFF > 0) {
             const double left = settle(x, now->p);
             if (!(left <= DRIFT)) {
-                return say(instance, ERROR, "quaternions and closures cannot be met at time %.9g: they are off by %.3g.", t, left);
+                return say(instance, ERROR, "unit quaternions and the closures cannot be satisfied at time %.9g: they are off by %.3g.", t, left);
             }
             fresh = 1;
         } else {
