@@ -465,3 +465,24 @@ def test_the_estimator_knows_its_errors_with_gyros_of_any_rate(rate):
         error = 2.0 * away[1:] * np.sign(away[0])
         found.append(error @ np.linalg.solve(estimator.covariance[:3, :3], error))
     assert control.mean_test(found, 3, level=0.999)
+
+
+def test_late_readings_are_turned_by_the_rates_since(rigid):
+    """While a slew accelerates, the present rate would turn them by 1e-4 rad too far."""
+    found = []
+    for seed in range(4):
+        estimator = control.AttitudeEstimator(bias=1e-6)
+        slew = control.EigenAxisSlew(REST, quaternion_of_vector(np.array([0.3, 0.2, -0.4])), 20.0)
+        c = control.AttitudeController(
+            "hub", 0.2, sample_time=0.1, reference=slew, observer=estimator
+        )
+        sensors = [
+            control.StarTracker("hub", rate=2.0, delay=0.25, noise=2e-5),
+            control.Gyro("hub", rate=10.0, noise_density=1e-5),
+        ]
+        loop = control.Loop(rigid, c, sensors=sensors, seed=seed)
+        r = lb.simulate(rigid, 5.9, torque=loop, every=0.1)
+        away = product(conjugate(estimator.quaternion), r.q[-2][:4])  # the last sample
+        error = 2.0 * away[1:] * np.sign(away[0])
+        found.append(error @ np.linalg.solve(estimator.covariance[:3, :3], error))
+    assert control.mean_test(found, 3, level=0.999)

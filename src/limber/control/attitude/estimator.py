@@ -10,7 +10,7 @@ for a gyro with the noise density n and the bias random walk u (Lefferts, Markle
 spacecraft attitude estimation, 1982; Farrenkopf's Q). Of a gyro that is read several times per sample of the
 controller, only the last reading counts: n^2 is then that of the sensor times the number of readings per sample. A
 reading of the star tracker differs from the attitude by a small rotation, which is multiplied by the filter gain. A
-reading that arrives late is propagated by the rate to the present time.
+reading that arrives late is propagated by the rates since then to the present time.
 
 For margins the filter is linear: its gains are the steady-state gains, and a star tracker slower than the loop is
 replaced by one that is read at every sample, with noise increased such that it corrects as much per second.
@@ -19,6 +19,7 @@ replaced by one that is read at every sample, with noise increased such that it 
 from __future__ import annotations
 
 import math
+from collections import deque
 from typing import Any
 
 import numpy as np
@@ -80,6 +81,9 @@ class AttitudeEstimator:
         N, U = G @ np.diag(density**2) @ G.T, G @ np.diag(walk**2) @ G.T
         self._walk, self._rates = U, (gyro.rate, tracker.rate)
         self._delays = gyro.delay, tracker.delay
+        self._oldest = (
+            tracker.delay + 2.0 * self.sample_time
+        )  # age of a reading when it is used, at most
         T = self.sample_time
         self._Q = np.block([[N * T + U * T**3 / 3.0, -U * T**2 / 2.0], [-U * T**2 / 2.0, U * T]])
         self._P0 = np.zeros((6, 6))
@@ -95,6 +99,8 @@ class AttitudeEstimator:
         late = quaternion_of_vector(self.rate * (t - self._used))
         self.quaternion = product(product(measured[tracker], self._tracker_turn), late)
         self._last = t
+        #: Past times of a constant rate, the latest last: from, until, rate.
+        self._turning: deque[tuple[float, float, Array]] = deque()
 
     def update(self, t: float, measured: Measured) -> tuple[Array, Array]:
         """Return the attitude and the rate at a sample."""
@@ -103,12 +109,16 @@ class AttitudeEstimator:
         before = self.rate
         self.rate = self._gyro_axes @ measured[gyro] - self.bias
         if step > 0.0:
-            self._propagate(0.5 * (before + self.rate), step)
+            mean = 0.5 * (before + self.rate)
+            self._propagate(mean, step)
+            self._turning.append((self._last, t, mean))
+            while self._turning[0][1] < t - self._oldest:
+                self._turning.popleft()
         self._last = t
         taken = measured.taken(tracker)
         if taken > self._used:
             self._used = taken
-            self._correct(measured[tracker], t - taken)
+            self._correct(measured[tracker], self._turned_since(taken, t))
         return self.quaternion, self.rate
 
     def _propagate(self, w: Array, T: float) -> None:
@@ -120,9 +130,20 @@ class AttitudeEstimator:
         Phi[:3, 3:] = -T * np.eye(3)
         self.covariance = Phi @ self.covariance @ Phi.T + self._Q * (T / self.sample_time)
 
-    def _correct(self, reading: Array, age: float) -> None:
-        """Correct the estimate with a reading of the star tracker."""
-        late = quaternion_of_vector(self.rate * age)
+    def _turned_since(self, taken: float, t: float) -> Array:
+        """The rotation of the hub from a past time until now."""
+        turn, rate, until = quaternion_of_vector(np.zeros(3)), self.rate, t
+        for first, last, rate in reversed(self._turning):
+            if until <= taken:
+                break
+            until = max(first, taken)
+            turn = product(quaternion_of_vector(rate * (last - until)), turn)
+        return product(
+            quaternion_of_vector(rate * max(until - taken, 0.0)), turn
+        )  # what is not remembered
+
+    def _correct(self, reading: Array, late: Array) -> None:
+        """Correct the estimate with a reading of the star tracker, and the rotation since it was taken."""
         read = product(product(reading, self._tracker_turn), late)
         error = product(conjugate(self.quaternion), read)
         small = 2.0 * error[1:] * (1.0 if error[0] >= 0.0 else -1.0)
@@ -153,22 +174,25 @@ class AttitudeEstimator:
             )
         to_rotation, to_bias = self._steady_gains()
         rate_late, star_late = (math.ceil(x / T - WHOLE) for x in self._delays)
-        # Columns: rotation, bias and rate of the last estimate, readings that are late, the states of the feedback; and apart from
-        # these the inputs, rotation and rate.
-        late = 3 * (star_late + rate_late)
+        # Columns: rotation, bias and rate of the last estimate, readings that are late, rotations since, the states of the feedback;
+        # and apart from these the inputs, rotation and rate.
+        since = max(star_late - 1, 0)
+        read, late = 3 * (star_late + rate_late), 3 * (star_late + rate_late + since)
         width = 9 + late + k.order
         x, u = np.eye(width, width + 6), np.eye(width + 6)[width:]
         rotation, bias, before = x[:3], x[3:6], x[6:9]
         lines = [np.vstack([u[:3], x[9 : 9 + 3 * star_late]])]
-        lines.append(np.vstack([u[3:], x[9 + 3 * star_late : 9 + late]]))
+        lines.append(np.vstack([u[3:], x[9 + 3 * star_late : 9 + read]]))
         star, gyro = (line[-3:] for line in lines)
         rate = gyro - bias
-        ahead = rotation + 0.5 * T * (before + rate)
-        off = star + star_late * T * rate - ahead
+        turn = 0.5 * T * (before + rate)
+        ahead = rotation + turn
+        turns = np.vstack([turn, x[9 + read : 9 + late]])  # the latest first
+        off = star + turns[: 3 * star_late].reshape(star_late, 3, width + 6).sum(axis=0) - ahead
         estimate = np.vstack([ahead + to_rotation @ off, rate - to_bias @ off])
         inner = x[9 + late :]
         new = np.vstack([
-            estimate[:3], bias + to_bias @ off, estimate[3:], *(line[:-3] for line in lines),
+            estimate[:3], bias + to_bias @ off, estimate[3:], *(line[:-3] for line in lines), turns[:-3],
             k.A @ inner + k.B @ estimate,
         ])  # fmt: skip
         command = k.C @ inner + k.D @ estimate
@@ -179,6 +203,7 @@ class AttitudeEstimator:
             *(f"{what} {axis}" for what in ("estimated rotation", "estimated bias", "estimated rate") for axis in "xyz"),
             *(f"star tracker {axis}, {i} ago" for i in range(1, star_late + 1) for axis in "xyz"),
             *(f"gyro {axis}, {i} ago" for i in range(1, rate_late + 1) for axis in "xyz"),
+            *(f"rotation {axis}, {i} ago" for i in range(1, since + 1) for axis in "xyz"),
             *k.states,
         )  # fmt: skip
         return LinearModel(
