@@ -10,7 +10,8 @@ for a gyro with the noise density n and the bias random walk u (Lefferts, Markle
 spacecraft attitude estimation, 1982; Farrenkopf's Q). Of a gyro that is read several times per sample of the
 controller, only the last reading counts: n^2 is then that of the sensor times the number of readings per sample. A
 reading of the star tracker differs from the attitude by a small rotation, which is multiplied by the filter gain. A
-reading that arrives late is propagated by the rates since then to the present time.
+reading that arrives late is turned by the rates since then. The filter works at the time at which the last reading of the
+gyro was taken; from there to the present, the attitude is propagated by the last rate.
 
 For margins the filter is linear: its gains are the steady-state gains, and a star tracker slower than the loop is
 replaced by one that is read at every sample, with noise increased such that it corrects as much per second.
@@ -96,62 +97,72 @@ class AttitudeEstimator:
         self.bias, self.covariance = np.zeros(3), self._P0.copy()
         self.rate = self._gyro_axes @ measured[gyro]
         self._used = measured.taken(tracker)
-        late = quaternion_of_vector(self.rate * (t - self._used))
-        self.quaternion = product(product(measured[tracker], self._tracker_turn), late)
-        self._last = t
+        self._last = measured.taken(gyro)
+        late = quaternion_of_vector(self.rate * (self._last - self._used))
+        self._attitude = product(product(measured[tracker], self._tracker_turn), late)
+        self._propagate_to(t)
         #: Past times of a constant rate, the latest last: from, until, rate.
         self._turning: deque[tuple[float, float, Array]] = deque()
 
     def update(self, t: float, measured: Measured) -> tuple[Array, Array]:
         """Return the attitude and the rate at a sample."""
         gyro, tracker = self.uses
-        step = t - self._last
+        read = measured.taken(gyro)
+        step = read - self._last
         before = self.rate
         self.rate = self._gyro_axes @ measured[gyro] - self.bias
         if step > 0.0:
             mean = 0.5 * (before + self.rate)
             self._propagate(mean, step)
-            self._turning.append((self._last, t, mean))
-            while self._turning[0][1] < t - self._oldest:
+            self._turning.append((self._last, read, mean))
+            while self._turning[0][1] < read - self._oldest:
                 self._turning.popleft()
-        self._last = t
+            self._last = read
         taken = measured.taken(tracker)
         if taken > self._used:
             self._used = taken
-            self._correct(measured[tracker], self._turned_since(taken, t))
+            self._correct(measured[tracker], self._turned_since(taken))
+        self._propagate_to(t)
         return self.quaternion, self.rate
+
+    def _propagate_to(self, t: float) -> None:
+        """The attitude at the present, from that at the last reading of the gyro."""
+        self.quaternion = product(
+            self._attitude, quaternion_of_vector(self.rate * (t - self._last))
+        )
 
     def _propagate(self, w: Array, T: float) -> None:
         turn = quaternion_of_vector(w * T)
-        q = product(self.quaternion, turn)
-        self.quaternion = q / np.sqrt(q @ q)
+        q = product(self._attitude, turn)
+        self._attitude = q / np.sqrt(q @ q)
         Phi = np.eye(6)
         Phi[:3, :3] = matrix_of(turn).T
         Phi[:3, 3:] = -T * np.eye(3)
         self.covariance = Phi @ self.covariance @ Phi.T + self._Q * (T / self.sample_time)
 
-    def _turned_since(self, taken: float, t: float) -> Array:
-        """The rotation of the hub from a past time until now."""
-        turn, rate, until = quaternion_of_vector(np.zeros(3)), self.rate, t
+    def _turned_since(self, taken: float) -> Array:
+        """The rotation of the hub from a time until the last reading of the gyro."""
+        turn, rate, until = quaternion_of_vector(np.zeros(3)), self.rate, self._last
+        if taken >= until:
+            return quaternion_of_vector(rate * (until - taken))
         for first, last, rate in reversed(self._turning):
             if until <= taken:
                 break
             until = max(first, taken)
             turn = product(quaternion_of_vector(rate * (last - until)), turn)
-        return product(
-            quaternion_of_vector(rate * max(until - taken, 0.0)), turn
-        )  # what is not remembered
+        forgotten = quaternion_of_vector(rate * (until - taken))
+        return product(forgotten, turn)
 
     def _correct(self, reading: Array, late: Array) -> None:
         """Correct the estimate with a reading of the star tracker, and the rotation since it was taken."""
         read = product(product(reading, self._tracker_turn), late)
-        error = product(conjugate(self.quaternion), read)
+        error = product(conjugate(self._attitude), read)
         small = 2.0 * error[1:] * (1.0 if error[0] >= 0.0 else -1.0)
         P = self.covariance
         G = P[:, :3] @ np.linalg.inv(P[:3, :3] + self._R)
         x = G @ small
-        q = product(self.quaternion, quaternion_of_vector(x[:3]))
-        self.quaternion = q / np.sqrt(q @ q)
+        q = product(self._attitude, quaternion_of_vector(x[:3]))
+        self._attitude = q / np.sqrt(q @ q)
         self.bias = self.bias + x[3:]
         self.rate = self.rate - x[3:]
         left = np.eye(6)
@@ -176,7 +187,10 @@ class AttitudeEstimator:
         rate_late, star_late = (math.ceil(x / T - WHOLE) for x in self._delays)
         # Columns: rotation, bias and rate of the last estimate, readings that are late, rotations since, the states of the feedback;
         # and apart from these the inputs, rotation and rate.
-        since = max(star_late - 1, 0)
+        ago = (
+            star_late - rate_late
+        )  # samples from a reading of the star tracker to the last one of the gyro
+        since = max(ago - 1, 0)
         read, late = 3 * (star_late + rate_late), 3 * (star_late + rate_late + since)
         width = 9 + late + k.order
         x, u = np.eye(width, width + 6), np.eye(width + 6)[width:]
@@ -188,14 +202,18 @@ class AttitudeEstimator:
         turn = 0.5 * T * (before + rate)
         ahead = rotation + turn
         turns = np.vstack([turn, x[9 + read : 9 + late]])  # the latest first
-        off = star + turns[: 3 * star_late].reshape(star_late, 3, width + 6).sum(axis=0) - ahead
+        turned = ago * T * rate
+        if ago > 0:
+            turned = turns[: 3 * ago].reshape(ago, 3, width + 6).sum(axis=0)
+        off = star + turned - ahead
         estimate = np.vstack([ahead + to_rotation @ off, rate - to_bias @ off])
+        now = np.vstack([estimate[:3] + rate_late * T * estimate[3:], estimate[3:]])
         inner = x[9 + late :]
         new = np.vstack([
             estimate[:3], bias + to_bias @ off, estimate[3:], *(line[:-3] for line in lines), turns[:-3],
-            k.A @ inner + k.B @ estimate,
+            k.A @ inner + k.B @ now,
         ])  # fmt: skip
-        command = k.C @ inner + k.D @ estimate
+        command = k.C @ inner + k.D @ now
         kept = np.ones(width, dtype=bool)
         if not to_bias.any():  # the bias is known by then
             kept[3:6] = False
