@@ -1,6 +1,7 @@
 """Attitude control against closed forms, conservation laws, and margins against runs."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -195,13 +196,16 @@ def test_the_linear_model_gives_the_commands_of_the_controller(flexible):
             x = model.A @ x + model.B @ y
 
 
-@pytest.mark.parametrize(("walk", "delay"), [(0.0, 0.0), (3e-6, 0.2)])
-def test_the_linear_model_has_the_estimator_in_it(flexible, walk, delay):
+@pytest.mark.parametrize(
+    ("walk", "delay", "slow"),
+    [(0.0, 0.0, 0.0), (3e-6, 0.2, 0.0), (3e-6, 0.4, 0.1), (0.0, 0.1, 0.3)],
+)
+def test_the_linear_model_has_the_estimator_in_it(flexible, walk, delay, slow):
     """Readings of every sample, late ones too, when the gains of the filter have settled."""
     T = 0.1
     sensors = [
         control.StarTracker("hub", rate=1 / T, delay=delay, noise=1e-5, seed=1),
-        control.Gyro("hub", rate=1 / T, noise_density=1e-5, bias_walk=walk, seed=1),
+        control.Gyro("hub", rate=1 / T, noise_density=1e-5, bias_walk=walk, delay=slow, seed=1),
     ]
     c = control.AttitudeController(
         "hub", 0.3, sample_time=T, reference=REST, integral_time=30.0,
@@ -209,15 +213,15 @@ def test_the_linear_model_has_the_estimator_in_it(flexible, walk, delay):
     )  # fmt: skip
     control.Loop(flexible, c, sensors=sensors, actuators=WHEELS)
     model = c.linear()
-    late, random = round(delay / T), np.random.default_rng(2)
+    late, gyro_late, random = round(delay / T), round(slow / T), np.random.default_rng(2)
     y = 1e-6 * random.normal(size=(1200, 6))
     y[:1000] = 0.0
     names = [sensor.name for sensor in sensors]
     q, v, x = np.full(flexible.nq, np.nan), np.full(flexible.nv, np.nan), np.zeros(model.order)
     for i, now in enumerate(y):
         star = quaternion_of_vector(y[max(i - late, 0), :3])
-        readings = dict(zip(names, (star, now[3:])))
-        taken = dict(zip(names, ((i - late) * T, i * T)))
+        readings = dict(zip(names, (star, y[max(i - gyro_late, 0), 3:])))
+        taken = dict(zip(names, ((i - late) * T, (i - gyro_late) * T)))
         measured = lb.control.Measured(i * T, q, v, readings, taken)
         if i == 0:
             c.start(0.0, measured)
@@ -228,7 +232,7 @@ def test_the_linear_model_has_the_estimator_in_it(flexible, walk, delay):
 
 
 def test_margins_count_the_estimator(flexible):
-    """A good gyro tells nearly all; one that is late delays the whole loop."""
+    """A good gyro tells nearly all; one that is late delays the whole loop, with the attitude propagated by the rate."""
     plant = control.attitude_model(flexible, "hub", NAMES)
     for late in (0.0, 0.2):
         c, exact = (control.AttitudeController("hub", 0.1, sample_time=0.1) for _ in range(2))
@@ -240,7 +244,10 @@ def test_margins_count_the_estimator(flexible):
                 control.Gyro("hub", rate=10.0, noise_density=1e-6, delay=late),
             ],
         )  # fmt: skip
-        expected = control.margins(plant, exact, delay=0.05 + late).disk
+        ahead = np.kron([[1.0, late], [0.0, 1.0]], np.eye(3))
+        law = exact.linear()
+        law = replace(law, B=law.B @ ahead, D=law.D @ ahead)
+        expected = control.margins(plant, law, delay=0.05 + late).disk
         assert control.margins(plant, c, delay=0.05).disk == pytest.approx(expected, rel=0.03)
     slow = control.Gyro("hub", rate=5.0)
     c = control.AttitudeController("hub", 0.1, sample_time=0.1)
@@ -462,6 +469,28 @@ def test_the_estimator_knows_its_errors_with_gyros_of_any_rate(rate):
         loop = control.Loop(s, c, sensors=sensors, seed=seed)
         r = lb.simulate(s, 7.9, torque=loop, every=7.9)
         away = product(conjugate(estimator.quaternion), r.q[-1][:4])
+        error = 2.0 * away[1:] * np.sign(away[0])
+        found.append(error @ np.linalg.solve(estimator.covariance[:3, :3], error))
+    assert control.mean_test(found, 3, level=0.999)
+
+
+@pytest.mark.parametrize(("star_late", "gyro_late"), [(0.25, 0.0), (0.0, 0.05)])
+def test_late_readings_count_at_their_own_times(rigid, star_late, gyro_late):
+    """While a slew accelerates, the present rate would turn a late attitude by 1e-4 rad too far."""
+    found = []
+    for seed in range(4):
+        estimator = control.AttitudeEstimator(bias=1e-6)
+        slew = control.EigenAxisSlew(REST, quaternion_of_vector(np.array([0.3, 0.2, -0.4])), 20.0)
+        c = control.AttitudeController(
+            "hub", 0.2, sample_time=0.1, reference=slew, observer=estimator
+        )
+        sensors = [
+            control.StarTracker("hub", rate=2.0, delay=star_late, noise=2e-5),
+            control.Gyro("hub", rate=10.0, delay=gyro_late, noise_density=1e-5),
+        ]
+        loop = control.Loop(rigid, c, sensors=sensors, seed=seed)
+        r = lb.simulate(rigid, 5.9, torque=loop, every=0.1)
+        away = product(conjugate(estimator.quaternion), r.q[-2][:4])  # the last sample
         error = 2.0 * away[1:] * np.sign(away[0])
         found.append(error @ np.linalg.solve(estimator.covariance[:3, :3], error))
     assert control.mean_test(found, 3, level=0.999)

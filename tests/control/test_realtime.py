@@ -57,6 +57,21 @@ def loop(**options):
     )
 
 
+@pytest.mark.parametrize(
+    ("delay", "paced", "pending"), [(0.0, True, 1), (0.0, False, 0), (0.06, True, 3)]
+)
+def test_controllers_are_prepared_for_the_delay_of_the_run(delay, paced, pending):
+    """In real time a command takes effect one sample late, and a regulator has gains for the commands under way."""
+    lqr = lb.control.LQR([400.0, 1.0], 0.05, sample_time=0.02, about=[-np.pi / 2])
+    slow = lb.control.Loop(SYSTEM, lb.control.Guard(lqr, hold=5.0), delay=delay)
+    watch = rt.Watch(hold=5.0, give_up=10.0)
+    run = rt.run(slow, 0.1, paced=paced, watch=watch, q0=[-1.5], method="rk4", step=0.01)
+    assert run.samples == 5
+    assert lqr.gains.shape == (1, 1, 2 + pending)
+    lb.simulate(SYSTEM, 0.1, q0=[-1.5], torque=slow)  # a simulation has the delay of the loop
+    assert lqr.gains.shape == (1, 1, 2 + round(delay / 0.02))
+
+
 # --- packets ----------------------------------------------------------------------------------------
 
 

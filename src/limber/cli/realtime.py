@@ -204,7 +204,10 @@ def _one_side(
                 done = {"reached": float(run.plant.t[-1]) if run.samples else None}
             else:
                 controller = rt.ControllerSide(
-                    loop, pacing=pacing, log=str(file), duration=duration
+                    rt.paced_loop(loop) if paced else loop,
+                    pacing=pacing,
+                    log=str(file),
+                    duration=duration,
                 )
                 message, notes = controller.run(link)
                 run = rt.RealTimeRun(

@@ -10,7 +10,8 @@ for a gyro with the noise density n and the bias random walk u (Lefferts, Markle
 spacecraft attitude estimation, 1982; Farrenkopf's Q). Of a gyro that is read several times per sample of the
 controller, only the last reading counts: n^2 is then that of the sensor times the number of readings per sample. A
 reading of the star tracker differs from the attitude by a small rotation, which is multiplied by the filter gain. A
-reading that arrives late is propagated by the rate to the present time.
+reading that arrives late is turned by the rates since then. The filter works at the time at which the last reading of the
+gyro was taken; from there to the present, the attitude is propagated by the last rate.
 
 For margins the filter is linear: its gains are the steady-state gains, and a star tracker slower than the loop is
 replaced by one that is read at every sample, with noise increased such that it corrects as much per second.
@@ -19,6 +20,7 @@ replaced by one that is read at every sample, with noise increased such that it 
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -84,6 +86,9 @@ class AttitudeEstimator:
         N, U = G @ np.diag(density**2) @ G.T, G @ np.diag(walk**2) @ G.T
         self._walk, self._rates = U, (gyro.rate, tracker.rate)
         self._delays = gyro.delay, tracker.delay
+        self._oldest = (
+            tracker.delay + 2.0 * self.sample_time
+        )  # age of a reading when it is used, at most
         T = self.sample_time
         self._Q = np.block([[N * T + U * T**3 / 3.0, -U * T**2 / 2.0], [-U * T**2 / 2.0, U * T]])
         self._P0 = np.zeros((6, 6))
@@ -96,45 +101,72 @@ class AttitudeEstimator:
         self.bias, self.covariance = np.zeros(3), self._P0.copy()
         self.rate = self._gyro_axes @ measured[gyro]
         self._used = measured.taken(tracker)
-        late = quaternion_of_vector(self.rate * (t - self._used))
-        self.quaternion = product(product(measured[tracker], self._tracker_turn), late)
-        self._last = t
+        self._last = measured.taken(gyro)
+        late = quaternion_of_vector(self.rate * (self._last - self._used))
+        self._attitude = product(product(measured[tracker], self._tracker_turn), late)
+        self._propagate_to(t)
+        #: Past times of a constant rate, the latest last: from, until, rate.
+        self._turning: deque[tuple[float, float, Array]] = deque()
 
     def update(self, t: float, measured: Measured) -> tuple[Array, Array]:
         """Return the attitude and the rate at a sample."""
         gyro, tracker = self.uses
-        step = t - self._last
+        read = measured.taken(gyro)
+        step = read - self._last
         before = self.rate
         self.rate = self._gyro_axes @ measured[gyro] - self.bias
         if step > 0.0:
-            self._propagate(0.5 * (before + self.rate), step)
-        self._last = t
+            mean = 0.5 * (before + self.rate)
+            self._propagate(mean, step)
+            self._turning.append((self._last, read, mean))
+            while self._turning[0][1] < read - self._oldest:
+                self._turning.popleft()
+            self._last = read
         taken = measured.taken(tracker)
         if taken > self._used:
             self._used = taken
-            self._correct(measured[tracker], t - taken)
+            self._correct(measured[tracker], self._turned_since(taken))
+        self._propagate_to(t)
         return self.quaternion, self.rate
+
+    def _propagate_to(self, t: float) -> None:
+        """The attitude at the present, from that at the last reading of the gyro."""
+        self.quaternion = product(
+            self._attitude, quaternion_of_vector(self.rate * (t - self._last))
+        )
 
     def _propagate(self, w: Array, T: float) -> None:
         turn = quaternion_of_vector(w * T)
-        q = product(self.quaternion, turn)
-        self.quaternion = q / np.sqrt(q @ q)
+        q = product(self._attitude, turn)
+        self._attitude = q / np.sqrt(q @ q)
         Phi = np.eye(6)
         Phi[:3, :3] = matrix_of(turn).T
         Phi[:3, 3:] = -T * np.eye(3)
         self.covariance = Phi @ self.covariance @ Phi.T + self._Q * (T / self.sample_time)
 
-    def _correct(self, reading: Array, age: float) -> None:
-        """Correct the estimate with a reading of the star tracker."""
-        late = quaternion_of_vector(self.rate * age)
+    def _turned_since(self, taken: float) -> Array:
+        """The rotation of the hub from a time until the last reading of the gyro."""
+        turn, rate, until = quaternion_of_vector(np.zeros(3)), self.rate, self._last
+        if taken >= until:
+            return quaternion_of_vector(rate * (until - taken))
+        for first, last, rate in reversed(self._turning):
+            if until <= taken:
+                break
+            until = max(first, taken)
+            turn = product(quaternion_of_vector(rate * (last - until)), turn)
+        forgotten = quaternion_of_vector(rate * (until - taken))
+        return product(forgotten, turn)
+
+    def _correct(self, reading: Array, late: Array) -> None:
+        """Correct the estimate with a reading of the star tracker, and the rotation since it was taken."""
         read = product(product(reading, self._tracker_turn), late)
-        error = product(conjugate(self.quaternion), read)
+        error = product(conjugate(self._attitude), read)
         small = 2.0 * error[1:] * (1.0 if error[0] >= 0.0 else -1.0)
         P = self.covariance
         G = P[:, :3] @ np.linalg.inv(P[:3, :3] + self._R)
         x = G @ small
-        q = product(self.quaternion, quaternion_of_vector(x[:3]))
-        self.quaternion = q / np.sqrt(q @ q)
+        q = product(self._attitude, quaternion_of_vector(x[:3]))
+        self._attitude = q / np.sqrt(q @ q)
         self.bias = self.bias + x[3:]
         self.rate = self.rate - x[3:]
         left = np.eye(6)
@@ -157,25 +189,35 @@ class AttitudeEstimator:
             )
         to_rotation, to_bias = self._steady_gains()
         rate_late, star_late = (math.ceil(x / T - WHOLE) for x in self._delays)
-        # Columns: rotation, bias and rate of the last estimate, readings that are late, the states of the feedback; and apart from
-        # these the inputs, rotation and rate.
-        late = 3 * (star_late + rate_late)
+        # Columns: rotation, bias and rate of the last estimate, readings that are late, rotations since, the states of the feedback;
+        # and apart from these the inputs, rotation and rate.
+        ago = (
+            star_late - rate_late
+        )  # samples from a reading of the star tracker to the last one of the gyro
+        since = max(ago - 1, 0)
+        read, late = 3 * (star_late + rate_late), 3 * (star_late + rate_late + since)
         width = 9 + late + k.order
         x, u = np.eye(width, width + 6), np.eye(width + 6)[width:]
         rotation, bias, before = x[:3], x[3:6], x[6:9]
         lines = [np.vstack([u[:3], x[9 : 9 + 3 * star_late]])]
-        lines.append(np.vstack([u[3:], x[9 + 3 * star_late : 9 + late]]))
+        lines.append(np.vstack([u[3:], x[9 + 3 * star_late : 9 + read]]))
         star, gyro = (line[-3:] for line in lines)
         rate = gyro - bias
-        ahead = rotation + 0.5 * T * (before + rate)
-        off = star + star_late * T * rate - ahead
+        turn = 0.5 * T * (before + rate)
+        ahead = rotation + turn
+        turns = np.vstack([turn, x[9 + read : 9 + late]])  # the latest first
+        turned = ago * T * rate
+        if ago > 0:
+            turned = turns[: 3 * ago].reshape(ago, 3, width + 6).sum(axis=0)
+        off = star + turned - ahead
         estimate = np.vstack([ahead + to_rotation @ off, rate - to_bias @ off])
+        now = np.vstack([estimate[:3] + rate_late * T * estimate[3:], estimate[3:]])
         inner = x[9 + late :]
         new = np.vstack([
-            estimate[:3], bias + to_bias @ off, estimate[3:], *(line[:-3] for line in lines),
-            k.A @ inner + k.B @ estimate,
+            estimate[:3], bias + to_bias @ off, estimate[3:], *(line[:-3] for line in lines), turns[:-3],
+            k.A @ inner + k.B @ now,
         ])  # fmt: skip
-        command = k.C @ inner + k.D @ estimate
+        command = k.C @ inner + k.D @ now
         kept = np.ones(width, dtype=bool)
         if not to_bias.any():  # the bias is known by then
             kept[3:6] = False
@@ -183,6 +225,7 @@ class AttitudeEstimator:
             *(f"{what} {axis}" for what in ("estimated rotation", "estimated bias", "estimated rate") for axis in "xyz"),
             *(f"star tracker {axis}, {i} ago" for i in range(1, star_late + 1) for axis in "xyz"),
             *(f"gyro {axis}, {i} ago" for i in range(1, rate_late + 1) for axis in "xyz"),
+            *(f"rotation {axis}, {i} ago" for i in range(1, since + 1) for axis in "xyz"),
             *k.states,
         )  # fmt: skip
         return LinearModel(

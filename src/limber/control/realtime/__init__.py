@@ -16,7 +16,7 @@ from limber.control.realtime.log import RunLog, read_log
 from limber.control.realtime.pacing import Pacing
 from limber.control.realtime.plant import PlantSide, Watch
 from limber.control.realtime.report import RealTimeRun, Spread
-from limber.control.realtime.run import plant_side, run
+from limber.control.realtime.run import paced_loop, plant_side, run
 from limber.control.realtime.wire import WireError
 from limber.control.realtime.worst_case import WorstCase, worst_case_time
 
@@ -36,6 +36,7 @@ __all__ = [
     "WireError",
     "WorstCase",
     "opened",
+    "paced_loop",
     "plant_side",
     "read_log",
     "run",

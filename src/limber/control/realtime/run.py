@@ -89,7 +89,7 @@ def run(
     Parameters
     ----------
     loop : as for `lb.simulate`. A command takes effect at the sample after the one that it answers, so a shorter delay
-        of the loop becomes one sample.
+        of the loop becomes one sample. The controller is prepared for it.
     duration : s.
     link : "udp" or "shm": sockets or shared memory.
     log : a folder for plant.log and controller.log (`read_log`), which replace those of an earlier run; without it they
@@ -111,9 +111,23 @@ def run(
             (folder / f"{name}.log").unlink(missing_ok=True)
         side.log = str(folder / "plant.log")
         controller = ControllerSide(
-            loop, side.watch, side.pacing, str(folder / "controller.log"), duration
+            paced_loop(loop) if paced else loop,
+            side.watch,
+            side.pacing,
+            str(folder / "controller.log"),
+            duration,
         )
         return _both(side, controller, links.free_address(link), folder)
+
+
+def paced_loop(loop: Loop) -> Loop:
+    """The loop with the delay that it has in real time, of one sample at least, for controllers that count with it."""
+    if loop.delay >= loop.sample_time:
+        return loop
+    return Loop(
+        loop.system, loop.controller, sensors=loop.sensors, actuators=loop.actuators,
+        delay=loop.sample_time, seed=loop.seed, initial=loop.initial,
+    )  # fmt: skip
 
 
 def _both(side: PlantSide, controller: ControllerSide, address: str, folder: Path) -> RealTimeRun:
