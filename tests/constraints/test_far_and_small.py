@@ -2,8 +2,11 @@
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import limber as lb
+
+TURNED = Rotation.from_quat([0.4, -0.2, 0.4, 0.8]).as_matrix()
 
 
 def docked(radius):
@@ -119,3 +122,91 @@ def test_a_relation_holds_in_a_run_whatever_its_coefficients(factor, method):
     q = run(factor)
     assert np.abs(q @ [1.0, -2.0]).max() < 1e-14
     np.testing.assert_allclose(q, run(1.0), atol=1e-6)
+
+
+def flying_bar(coupler, inboard=None):
+    """A four-bar linkage on a free base, in a plane that is not one of the base's, and a configuration that closes it."""
+
+    def rod(length):
+        return lb.RigidBody(
+            1.0, (length / 2, 0, 0), [1e-3, 0.1, 0.1], {"root": (0, 0, 0), "tip": (length, 0, 0)}
+        )
+
+    ground = np.array([0.3, 0.2, 0.5])
+    a = lb.Assembly("flying")
+    a.attach("base", lb.RigidBody(5.0, (0.1, 0.2, 0.3), (1, 2, 2.5)), lb.Free())
+    a.attach("crank", rod(1.0), lb.Revolute("z"), "base", offset=ground, rotation=TURNED)
+    coupler = coupler or rod(2.5)
+    a.attach("coupler", coupler, lb.Revolute("z"), "crank", "tip", inboard=inboard)
+    ground = ground + TURNED @ [2.2, 0, 0]
+    a.attach("rocker", rod(1.8), lb.Revolute("z"), "base", offset=ground, rotation=TURNED)
+    s = a.close(("coupler", "tip"), ("rocker", "tip"), lb.Revolute("z"), name="pin").build()
+    q = s.neutral()
+    for name, angle in {"crank": 1.0, "coupler": -0.5, "rocker": 1.5}.items():
+        q[s.layout[name].q_joint] = angle
+    return s, lb.assemble(s, q, locked=["base", "crank"])
+
+
+def bent():
+    """A coupler whose shapes bend it in the plane of the linkage and stretch it, and move all of its nodes."""
+    x = np.array([0.0, 1.25, 2.5])
+    translation = np.zeros((3, 3, 2))
+    translation[:, 1, 0], translation[:, 0, 1] = [0.3, -0.2, 0.3], [-0.1, 0.0, 0.1]
+    rotation = np.zeros((3, 3, 2))
+    rotation[:, 2, 0] = [-0.4, 0.0, 0.4]
+    return lb.FlexibleBody.from_nodes(
+        mass=[0.3, 0.4, 0.3],
+        position=np.stack([x, 0 * x, 0 * x], axis=1),
+        translation=translation,
+        rotation=rotation,
+        stiffness=np.diag([50.0, 200.0]),
+        inertia=np.full((3, 3), 0.02),
+        names=["root", "middle", "tip"],
+    )
+
+
+@pytest.mark.filterwarnings("ignore:the closures of:limber.errors.ModelWarning")
+@pytest.mark.filterwarnings("ignore:more joints of 'flying' are driven:limber.errors.ModelWarning")
+@pytest.mark.parametrize("radius", [1e5, 4e8])
+@pytest.mark.parametrize("flexible", [False, True])
+def test_a_mechanism_far_from_the_origin_moves_as_it_does_there(flexible, radius):
+    """Its redundant rows are known to the digits of places; they are neither freedoms nor do they hide other rows."""
+    s, near = flying_bar(bent(), "root") if flexible else flying_bar(None)
+    rng = np.random.default_rng(1)
+    v, tau = lb.project(s, near, rng.normal(size=s.nv))[1], rng.normal(size=s.nv)
+    far = near.copy()
+    far[4:7] += radius * np.array([0.6, 0.64, 0.48])
+    assert lb.freedoms(s, far).number == lb.freedoms(s, near).number
+    vdot = lb.forward_dynamics(s, near, v, tau)
+    motion = {name: vdot[s.layout[name].v_joint] for name in ("crank", "coupler", "rocker")}
+    functions = [
+        lambda q: lb.forward_dynamics(s, q, v, tau),
+        lambda q: lb.hybrid_dynamics(s, q, v, tau, motion=motion)[0],
+        lambda q: lb.constrained_inverse(s, q),
+        lambda q: lb.impulse(s, q, tau).v,
+        lambda q: lb.linearize(s, q, v, tau).A,
+    ]
+    for function in functions:
+        expected = function(near)
+        error = np.abs(function(far) - expected).max()
+        assert error < 1e-14 * radius * np.abs(expected).max()
+
+
+@pytest.mark.filterwarnings("ignore:the closures of:limber.errors.ModelWarning")
+def test_a_closure_inside_a_large_rigid_body_does_nothing():
+    """Places within a body of kilometres have digits of 1e-13 m."""
+    rng = np.random.default_rng(0)
+    for _ in range(10):
+        places = 1e3 * rng.normal(size=(5, 3))
+        heavy = {"mass": 1.0, "inertia": (1e6, 1e6, 1e6)}
+        a = lb.Assembly("large", gravity=(0, 0, -9.81))
+        a.attach("a", lb.RigidBody(com=places[0], **heavy), lb.Spherical())
+        b = lb.RigidBody(com=places[1], nodes={"end": places[2]}, **heavy)
+        a.attach("b", b, lb.Revolute("z"), "a", offset=places[3])
+        a.attach("c", lb.RigidBody(**heavy), lb.Fixed(), "b", offset=places[4], rotation=TURNED)
+        s = a.build()
+        q, v = lb.integrate(s, s.neutral(), rng.normal(size=s.nv), 1.0), np.zeros(s.nv)
+        inside = ("c", None), ("b", "end"), lb.Cylindrical(rng.normal(size=3)), "inside"
+        s = lb.attach(inside, in_place=True)(s, q, v).system
+        assert lb.freedoms(s, q).number == s.nv
+        assert not lb.constraint_forces(s, q, v, np.ones(s.nv))["inside"].any()

@@ -11,14 +11,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from limber.assembly.extent import extent
 from limber.assembly.system import System
 from limber.checks import Array, listed
 from limber.dynamics.evaluate import evaluated, vectors
 from limber.dynamics.freedoms import undeformed
-from limber.dynamics.reach import reach
+from limber.dynamics.reach import reach, turning
 from limber.dynamics.refusals import of_batch
-from limber.dynamics.rows import DEPENDENT, NOTHING, closure_jacobian, worst
+from limber.dynamics.rows import DEPENDENT, NOTHING, closure_jacobian, row_digits, worst
 from limber.errors import ArgumentValueError, ModelWarning, warn
 
 #: Free joints follow driven ones if they meet a random demand to this fraction.
@@ -40,9 +39,9 @@ def follows(system: System, q: Array, driven: tuple[int, ...]) -> np.ndarray:
     demand = evaluated(system, "row_rates", (where, speeds))
     change = evaluated(system, "correction", (where, demand), driven=driven)
     missed = evaluated(system, "row_rates", (where, change)) - demand
-    largest = np.abs(demand).max(axis=-1, initial=0.0)
-    rounding = NOTHING * min(1.0, extent(system)) * np.sqrt(system.nv)
-    return np.abs(missed).max(axis=-1, initial=0.0) <= MET * largest + rounding
+    largest = np.abs(demand).max(axis=-1, initial=0.0, keepdims=True)
+    rounding = row_digits(system, q) * np.sqrt(system.nv)
+    return (np.abs(missed) <= MET * largest + rounding).all(axis=-1)
 
 
 def check_motion(
@@ -68,9 +67,11 @@ def _refuse_broken(
     held = driven_speeds(system, driven)
     parts = np.array([vdot, np.where(held, vdot, 0.0), np.zeros(system.nv)])
     off, *sizes = evaluated(system, "row_accelerations", (q, v, parts))
-    # at rest all parts are zero, and what is left of balanced forces is rounding
+    # at rest all parts are zero, and what is left of balanced forces is rounding; in motion that of the places of the ends
+    turns = turning(system)
     rounding = NOTHING * max(1.0, float(np.linalg.norm(system.gravity)))
-    if np.abs(off).max() > max(BROKEN * np.abs(sizes).max(), rounding):
+    rounding = rounding + row_digits(system, q) * (turns @ np.abs(vdot) + (turns @ np.abs(v)) ** 2)
+    if (np.abs(off) > np.maximum(BROKEN * np.abs(sizes).max(), rounding)).any():
         said = worst(system, off, "would have the acceleration {:.3g} (rad/s^2 or m/s^2)")
         raise ArgumentValueError(
             f"motion: the closures of {system.name!r} cannot follow the motion of {loose_names(system, q, driven)}{which}: "

@@ -35,6 +35,22 @@ def _reached(system: System) -> Array:
     return result
 
 
+def turning(system: System) -> Array:
+    """How fast each speed of 1 turns a body at most, (nv,)."""
+    if system not in _turning:
+        result = np.zeros(system.nv)
+        for name, where in system.layout.items():
+            columns = [h for group in system.joints[name].groups for h in group.H.T]
+            result[where.v_joint] = [np.linalg.norm(h[:3]) for h in columns]
+            result[where.v_modes] = system.bodies[name].largest_motion()[0]
+        result.setflags(write=False)
+        _turning[system] = result
+    return _turning[system]
+
+
+_turning: WeakKeyDictionary[System, Array] = WeakKeyDictionary()
+
+
 def coordinate_reach(system: System) -> Array:
     """The same of each of the coordinates q, (nq,), which may be quaternions: a component of one counts as a radian."""
     if system not in _coordinates:

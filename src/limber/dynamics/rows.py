@@ -24,6 +24,9 @@ DEPENDENT = 1e-6
 #: A row that moves its ends by less than this, in radians and fractions of the system's size, where each degree of freedom moves as
 #: far as it can, moves nothing: the motions of its ends cancel except for rounding.  `fronts.ROUNDING` is the same in the kernels.
 NOTHING = 1e-12
+#: So does a row that moves its ends by less than this fraction of the largest coordinate: positions far from the origin
+#: have no more digits.  `fronts.BLUR` stands for the same in the kernels.
+ROUNDED = 1e-14
 #: A combination of rows that counts as dependent moves its ends by less than this fraction of what the single rows do.
 CANCELLED = 1e-2
 
@@ -36,8 +39,16 @@ def closure_jacobian(system: System, q: Array) -> Array:
     where = undeformed(system, q) if system.fidelity == "ruthless" else q
     A = evaluated(system, "row_rates", (where, np.eye(system.nv))).T.copy()
     moved = np.abs(A * reach(system)).max(axis=1, initial=0.0)
-    A[moved <= NOTHING * max(min(1.0, extent(system)), moved.max(initial=0.0))] = 0.0
+    units = row_units(system)
+    most = (moved / units).max(initial=0.0)
+    A[moved <= np.maximum(row_digits(system, q), NOTHING * most * units)] = 0.0
     return A
+
+
+def row_digits(system: System, q: Array) -> Array:
+    """What each row moves its ends by but for rounding, (..., rows), where bodies turn by a radian at q (..., nq)."""
+    places = ROUNDED * np.abs(q).max(axis=-1, initial=0.0)
+    return np.maximum(NOTHING * row_units(system), places[..., None])
 
 
 def row_units(system: System) -> Array:

@@ -142,17 +142,20 @@ def clear(topo, work):
 
 @kernel
 def add_wrench(topo, work, front, j, moment, force, blur):
-    """Add a wrench to U of row j of a front; `blur` is added to the square of its moment where sizes are made of it."""
+    """Add a wrench to U of row j of a front.
+
+    `blur` is added to the square of its moment where rounding is made of it, and its part ROUNDING where sizes are.
+    """
     at = topo[front + W_U] + 6 * j
     accumulate3(work, at, moment)
     accumulate3(work, at + 3, force)
-    turns, pulls = dot(moment, moment) + blur, dot(force, force)
+    turns, pulls = dot(moment, moment), dot(force, force)
     at = topo[front + W_PATH] + 2 * j
-    work[at] += turns
+    work[at] += turns + blur
     work[at + 1] += pulls
     if topo[front + F_SQUARES] != 0:
         at = topo[front + W_NS] + 2 * j
-        work[at] += turns
+        work[at] += turns + ROUNDING * blur
         work[at + 1] += pulls
 
 
