@@ -1,6 +1,7 @@
 """What determines the numbers of a campaign is in its record: a change of it is seen, and use changes nothing."""
 
 import json
+from pathlib import Path
 
 import numba
 import numpy as np
@@ -127,6 +128,7 @@ def table(x, **options):
         (of_closure, {"k": 1.0}, {"k": 2.0}),
         (of_closure, {"a", "b"}, {"a", "c"}),
         (of_closure, 1j, 2j),
+        (of_closure, Path("a"), Path("b")),
         (of_closure, of_default(1.0), of_default(2.0)),
         (of_closure, table(1.0), table(2.0)),
         (of_closure, arm(), arm(effort=3.0)),

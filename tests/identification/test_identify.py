@@ -271,3 +271,24 @@ def test_residuals_far_above_the_noise_say_that_the_search_may_have_gone_astray(
         warnings.simplefilter("ignore", ModelWarning)
         found = lb.identify(started(arm), ["tool.mass"], other, [ENCODER, GAUGE])
     assert any("windows=(0.1, 0.3, 1.0) fits the beginning" in text for text in found.warnings)
+
+
+def test_small_numbers_that_start_at_zero_are_found():
+    """A pendulum of 2 mg: a damping of 3e-11 N m s and a friction of 5e-12 N m, of whose sizes nothing tells."""
+
+    def pendulum(damping, friction, rest):
+        a = lb.Assembly("pendulum", gravity=(0, 0, -9.81))
+        body = lb.RigidBody(2e-6, (4e-3, 0, 1e-3), 6e-12 * np.eye(3))
+        physics = {"damping": damping, "friction": friction, "friction_speed": 0.1}
+        joint = lb.Revolute("y", stiffness=1.5e-10, rest=rest, **physics)
+        return a.attach("rod", body, joint).build()
+
+    true = {"rod.joint_damping": 3e-11, "rod.joint_friction": 5e-12, "rod.joint_rest": 0.2}
+    t = np.linspace(0.0, 1.0, 51)
+    torque = lb.Table([0.0, 0.5, 1.0], [[0.0], [2e-9], [-1.5e-9]])
+    encoder = lb.control.Encoder(rate=50.0, noise=1e-4)
+    data = simulated_experiment(pendulum(*true.values()), encoder, t, torque=torque, seed=1)
+    found = lb.identify(pendulum(0.0, 0.0, 0.0), list(true), data, encoder)
+    assert not found.warnings and found.identifiable
+    for name, value in true.items():
+        assert abs(found.values[name] - value) < 4.0 * found.standard_errors[name]

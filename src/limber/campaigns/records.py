@@ -138,7 +138,8 @@ def _arguments(value: Any) -> dict[str, Any]:
                 found.setdefault(name, getattr(value, kept))
             elif not passed_on and i == 0:
                 lost = True
-    return own | found if lost else found
+    known = _is_ours(type(value)) or _is_users(type(value))
+    return own | found if lost and known else found
 
 
 # --- functions -------------------------------------------------------------------------------------
@@ -193,8 +194,9 @@ def _part(value: Any, within: tuple[int, ...]) -> Any:
     """A value that a function uses; functions and objects of other libraries count by their names."""
     bare = inspect.unwrap(value)  # of a function that Numba compiles
     kind = bare if inspect.isclass(bare) or inspect.isroutine(bare) else type(value)
-    known = kind.__module__ == "builtins" or isinstance(value, np.ndarray | np.generic | partial)
-    ours = str(kind.__module__).partition(".")[0] == "limber" and kind is not bare
+    plain = np.ndarray | np.generic | partial | os.PathLike
+    known = kind.__module__ == "builtins" or isinstance(value, plain)
+    ours = kind is not bare and _is_ours(kind)
     if known or ours or _is_users(kind):
         return described(value, within)
     return f"{kind.__module__}.{kind.__qualname__}"
@@ -206,10 +208,15 @@ def _names(code: CodeType) -> list[str]:
     return sorted({*code.co_names, *(name for x in inner for name in _names(x))})
 
 
+def _is_ours(thing: Any) -> bool:
+    """Whether a function or a class is of this package."""
+    return str(getattr(thing, "__module__", "")).partition(".")[0] == "limber"
+
+
 def _is_users(thing: Any) -> bool:
     """Whether a function or a class is neither of this package nor of Python or a library that is installed."""
     thing = inspect.unwrap(thing)
-    if str(getattr(thing, "__module__", "")).partition(".")[0] == "limber":
+    if _is_ours(thing):
         return False
     try:
         file = thing.__code__.co_filename if hasattr(thing, "__code__") else inspect.getfile(thing)

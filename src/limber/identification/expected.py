@@ -73,7 +73,8 @@ def expected(
 
     Parameters
     ----------
-    parameters, sensors, noise, rtol, atol : as for `lb.identify`. The noise of every sensor must be known.
+    parameters, sensors, noise, rtol, atol : as for `lb.identify`. The noise of every sensor must be known. A number that
+        is zero has no relative error, and its error counts in its SI unit unless a start, bounds or a prior tell its size.
     experiments : one or several, as for `lb.identify`; their readings are not used and may be {}. All sensors are read
         at all of their times.
     """

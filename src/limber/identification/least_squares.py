@@ -7,7 +7,7 @@ deviation of every reading, channel by channel, followed by those of the priors.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -100,6 +100,25 @@ class Problem:
         if function not in self._kept or self._kept[function][0] != key:
             self._kept[function] = key, function(z)
         return self._kept[function][1]
+
+    def find_units(self) -> None:
+        """Give numbers that start at zero, and whose size nothing tells, units of their own.
+
+        These change the readings by as much as the model is off at the start, or by as much as the noise if that is more.
+        """
+        if all(one.sized for one in self.unknowns):
+            return
+        z = np.zeros(self.size)
+        off = self.residuals(z)[: self.readings]
+        if not np.isfinite(off).all():
+            return  # the search says what is wrong
+        effects = np.linalg.norm(self.data_jacobian(z), axis=0)
+        wanted = max(float(np.linalg.norm(off)), self.readings**0.5)
+        for i, one in enumerate(self.unknowns):
+            if not one.sized and effects[i] > 0.0:
+                unit = one.unit * wanted / float(effects[i])
+                self.unknowns[i] = replace(one, unit=unit, sized=True)
+        self._kept.clear()
 
     # --- the unknowns -----------------------------------------------------------------------------
 

@@ -63,6 +63,9 @@ def solved(
             f"{problem.readings} readings cannot determine {problem.size} unknowns: {listed(problem.names)}."
         )
     with collected_warnings() as told:
+        for name in estimated:  # until it is, each sensor counts by the size of its signal
+            problem.noise[name] = _signal(problem, name)
+        problem.find_units()
         z, evaluations = np.zeros(problem.size), 0
         for part in parts:
             shorter = problem.until(part)

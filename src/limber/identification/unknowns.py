@@ -61,6 +61,7 @@ class Sought:
     prior : (mean, standard deviation), or None.
     log : whether z is a logarithm.
     unit : the change of the number per unit of z at the start.
+    sized : whether something tells the size of the number; otherwise the search finds a unit (`Problem.find_units`).
     """
 
     name: str
@@ -71,6 +72,7 @@ class Sought:
     prior: tuple[float, float] | None
     log: bool
     unit: float
+    sized: bool = True
 
     def value(self, z: float) -> float:
         """The number at z."""
@@ -202,8 +204,8 @@ def _sought(
         )
     width = high - low if math.isfinite(high - low) else 0.0
     sizes = (abs(start), prior[1] if prior else 0.0, width, size)
-    unit = next((x for x in sizes if x > 0.0), 1.0)
-    return Sought(name, of, start, low, high, prior, log, unit)
+    unit = next((x for x in sizes if x > 0.0), 0.0)
+    return Sought(name, of, start, low, high, prior, log, unit or 1.0, unit > 0.0)
 
 
 def with_numbers(system: System, unknowns: Sequence[Sought], values: Iterable[float]) -> System:
