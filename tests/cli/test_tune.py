@@ -58,3 +58,10 @@ def test_a_low_bandwidth_without_rotor_inertia_is_explained(tmp_path):
 def test_a_bandwidth_of_nothing_is_refused_in_hertz():
     words = limber("tune", EXAMPLES / "canadarm.yaml", "--bandwidth", "-1", code=2).stderr
     assert "'--bandwidth': must be a finite number above zero, got -1." in words
+
+
+def test_motors_can_be_named():
+    found = limber_json(
+        "tune", EXAMPLES / "canadarm.yaml", "--bandwidth", "0.02", "--body", "link1"
+    )
+    assert found["joints"] == ["link1"] and len(found["kp"]) == 1

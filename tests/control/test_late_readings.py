@@ -163,18 +163,21 @@ def test_an_accelerometer_makes_the_estimate_better(s, q):
     assert deviations[1] < 0.4 * deviations[0]
 
 
-@pytest.mark.parametrize("case", ["late", "forces", "both"])
-@pytest.mark.parametrize("delay", [0.0, 0.5 * T, 2 * T])
+@pytest.mark.parametrize("case", ["late", "forces", "both", "load"])
+@pytest.mark.parametrize("delay", [0.0, 1.5 * T])
 def test_margins_count_with_late_readings_and_forces(s, q, case, delay):
     """In a run, the commands follow from the readings by the linear model, once the gains have settled."""
-    accelerometer = Accelerometer("load", rate=200.0, noise=2e-3, bias_walk=2e-2)
+    walk = 0.0 if case == "load" else 2e-2
+    accelerometer = Accelerometer("load", rate=200.0, noise=2e-3, bias_walk=walk)
     sensors = {
         "late": [encoder(delay=2 * T), Gyro("jib", "tip", rate=200.0, noise=1e-5)],
         "forces": [encoder(), accelerometer],
         "both": [encoder(delay=T), accelerometer],
+        "load": [encoder(delay=T), accelerometer],
     }[case]
-    bias = {} if case == "late" else {"accelerometer": 1e-3}
-    kalman = Kalman(0.1, initial=1e-4, bias=bias)
+    bias = {"accelerometer": 1e-3} if case in ("forces", "both") else {}
+    load = {"jib": 0.5} if case == "load" else {}
+    kalman = Kalman(0.1, initial=1e-4, bias=bias, load=load)
     c = LQR(1.0, 0.1, sample_time=T, about=q, observer=kalman)
     torque = hold(s, q)[[0, 2]]
     loop = Loop(s, c, sensors=sensors, seed=1, delay=delay, initial=torque)
@@ -195,6 +198,8 @@ def test_margins_count_with_late_readings_and_forces(s, q, case, delay):
         x = K.A @ x + K.B @ y
     late = len(expected) - len(command.t)
     error = command.y[:, [0, 2]] - torque - np.array(expected)[late:]
+    if case == "load":  # it is the integral of the readings, from the beginning
+        error = error - error[-100:].mean(axis=0)
     assert np.abs(error[-100:]).max() < 1e-4 * np.abs(np.array(expected)[-100:]).max()
     plant = kalman.seen(lb.linearize(s, q, tau=hold(s, q), inputs=["cart", "jib"]))
     assert margins(plant, c, delay=delay).stable
@@ -252,14 +257,14 @@ def test_a_star_tracker_gives_the_attitude_of_a_free_body():
     ]
     loop = Loop(s, Watched(kalman), sensors=sensors, seed=2)
     v0 = np.array([0.1, 0.2, -0.3, 0.0, 0.0, 0.0])
-    r = lb.simulate(s, 2.0, q0=turned, v0=v0, torque=loop, every=0.02)
+    r = lb.simulate(s, 1.2, q0=turned, v0=v0, torque=loop, every=0.02)
     seen = r.signals["estimate"]
-    for t, y in list(zip(seen.t, seen.y))[50:]:
+    for t, y in list(zip(seen.t, seen.y))[25:]:
         exact = quaternion_of(lb.pose(s, r.q[round(t / 0.02)], "hub")[0])
         mine = quaternion_of(lb.pose(s, y[: s.nq], "hub")[0])
         assert np.abs(2.0 * product(conjugate(exact), mine)[1:]).max() < 6e-5
     assert r.signals["innovation star tracker"].labels == ("x", "y", "z")
-    assert 2.0 < nis(r.signals["innovation star tracker"].y).mean() < 4.0
+    assert 1.5 < nis(r.signals["innovation star tracker"].y).mean() < 5.0
 
 
 def test_sensors_that_a_filter_takes_can_be_chosen(s, q):
@@ -322,3 +327,47 @@ def test_the_first_readings_have_the_initial_torques(s, q):
     for name in ("accelerometer", "force-torque"):
         both = np.vstack([x.signals[name].y for x in (first, rest)])
         assert np.allclose(both, whole.signals[name].y, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["lqr", "extended lqr", "computed torque"])
+def test_loads_that_are_estimated_leave_no_error_of_the_joints(s, q, kind):
+    """The weight of a heavier load is a torque of the joint, which the filter finds and the controller takes away."""
+    joints, heavy = [0, 2], {"load.mass": 1.1}
+
+    def run(load):
+        kalman = Kalman(0.1, initial=1e-3, load=load, extended=kind == "extended lqr")
+        reference = {"sample_time": T, "reference": q[joints], "observer": kalman}
+        if kind == "computed torque":
+            c = lb.control.ComputedTorque(25.0, 10.0, **reference)
+        else:
+            weights = [300.0, 1.0, 300.0, 1.0, 1.0, 1.0]
+            c = LQR(weights, 0.01, sample_time=T, about=q, observer=kalman)
+        loop = Loop(s, c, sensors=[encoder()], seed=1, delay=T, initial=hold(s, q)[joints])
+        end = 0.6 if kind == "extended lqr" else 5.0
+        return lb.simulate(s, end, q0=q, torque=loop, parameters=heavy, every=0.1)
+
+    r = run({"jib": 4.0})
+    change = s.with_parameters(heavy)
+    at_end = np.array(r.q[-1])
+    rest = np.zeros(s.nv)
+    needed = lb.inverse_dynamics(change, at_end, rest, rest) - hold(s, q)
+    found = r.signals["load"]
+    assert found.labels == ("jib.joint0",)
+    if kind == "extended lqr":
+        assert found.y[-40:, 0].mean() == pytest.approx(-needed[2], rel=0.3)
+    else:
+        assert abs(r.joint("jib")[-1, 0] - q[2]) < 3e-4
+        without = run({})
+        assert abs(without.joint("jib")[-1, 0] - q[2]) > 3e-3
+
+
+def test_loads_are_those_of_moving_joints(s, q):
+    for load, said in (
+        ({"load": 1.0}, "for a body on a joint that moves"),
+        ({"jib": 0.0}, "above zero"),
+        ({"jibb": 1.0}, "Did you mean 'jib'"),
+        (1.0, "load must be {body: density"),
+    ):
+        with pytest.raises(lb.LimberError, match=said):
+            c = LQR(1.0, 0.1, sample_time=T, about=q, observer=Kalman(0.1, load=load))
+            Loop(s, c, sensors=[encoder()], seed=1)

@@ -107,3 +107,30 @@ def test_where_an_arm_settles_under_its_weight_is_told():
     ):
         assert not other.settles.any()
         assert "settles with" not in str(other)
+
+
+@pytest.mark.parametrize("method", ["pd", "lqr"])
+def test_joints_without_motors_are_left_alone(method):
+    """A link on a series elastic drive: its spring is a joint that no motor turns. The loop moves as its margins say."""
+    a = lb.Assembly("arm", gravity=(0, -9.81, 0))
+    drive = lb.control.SeriesElastic("link", stiffness=400.0, spring_damping=0.5, rotor_inertia=0.3)
+    link = lb.RigidBody(2.0, (0.4, 0, 0), [0.01, 0.2, 0.2])
+    drive.attach(a, link, lb.Revolute("z"))
+    s = a.build()
+    motor = "link motor"
+    start = s.configuration({motor: 0.4})
+    tuned = tune(s, method, q=start, bodies=motor, sample_time=0.002, delay=0.001)
+    assert tuned.joints == (motor,) and tuned.bodies == (motor,) and tuned.margins.stable
+    q = lb.equilibrium(s, start, locked=[motor])
+    off = q + np.array([1e-5, 0.0])
+    hold = lb.inverse_dynamics(s, q, np.zeros(2), np.zeros(2))
+    loop = lb.control.Loop(s, tuned.controller, delay=0.001, initial=hold)
+    r = lb.simulate(s, 3.0, q0=off, torque=loop, every=0.002, rtol=1e-11, atol=1e-13)
+    late = np.abs(r.q - r.q[-1]).max(axis=1)
+    rate = np.log(np.abs(tuned.margins.poles).max()) / 0.002
+    begin, end = late[50:150].max(), late[550:650].max()
+    assert np.log(end / begin) < 0.75 * rate  # within one second
+    if method == "pd":
+        assert np.log(end / begin) == pytest.approx(rate, rel=0.25)
+    with pytest.raises(lb.LimberError, match="Did you mean 'link motor'"):
+        tune(s, method, bodies="link motors", sample_time=0.002)

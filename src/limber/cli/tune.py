@@ -29,6 +29,10 @@ def tune(
     delay: Annotated[
         float, typer.Option(metavar="S", help="Delay from a sample to the effect of its command.")
     ] = 0.0,
+    body: Annotated[
+        list[str] | None,
+        typer.Option(metavar="BODY", help="A body whose joint has a motor; may be repeated. By default all joints have."),
+    ] = None,
     damping: Annotated[
         float, typer.Option(metavar="RATIO", help="Damping ratio of a rigid joint under pd.")
     ] = 0.8,
@@ -38,7 +42,7 @@ def tune(
     json: Json = False,
     debug: Debug = False,
 ) -> None:  # fmt: skip
-    """Find gains with which all joints hold their position, and print them with the poles and margins of the loop.
+    """Find gains with which joints hold their position, and print them with the poles and margins of the loop.
 
     The joints are held in the initial configuration of a scenario, or in the neutral configuration of a model. Without
     --bandwidth, the command tries several bandwidths and takes the largest that leaves every joint a disk margin of 0.4
@@ -56,7 +60,7 @@ def tune(
         from limber.control.tune import tune as tuned_gains  # noqa: PLC0415
 
         found = tuned_gains(
-            subject.system, method, q=subject.q0, sample_time=sample_time, delay=delay, damping=damping,
+            subject.system, method, q=subject.q0, sample_time=sample_time, delay=delay, damping=damping, bodies=body or None,
             bandwidth=None if bandwidth is None else 2.0 * np.pi * bandwidth,
         )  # fmt: skip
         closed = found.margins.loop.model()

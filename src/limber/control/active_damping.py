@@ -228,7 +228,7 @@ class ActiveDamping(PD):
         off[places.v] = q[places.q] - wanted
         off[len(v) + places.v] = v[places.v] - speed
         d = self._damper
-        extra = d.C @ self._filters + d.D @ off
+        extra = d.C @ self._filters + d.D @ off - self._load(places.v)
         self._filters = d.A @ self._filters + d.B @ off
         if self.gravity:
             extra = extra + self._holding(measured)

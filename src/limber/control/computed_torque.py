@@ -191,7 +191,7 @@ class ComputedTorque(JointController):
             q, v = self.observer.update(t, measured)
         position, speed, acceleration = self._wanted(t)
         a = acceleration + self._kd * (speed - v[places.v]) + self._kp * (position - q[places.q])
-        torque = self._torque(t, q, v, a)
+        torque = self._torque(t, q, v, a) - self._load(places.v)
         if self._limited:
             torque = np.minimum(np.maximum(torque, -self._limit), self._limit)
         return self._placed(torque)

@@ -132,6 +132,11 @@ class Controller:
         if work_about is not None:
             work_about(q)
 
+    def _load(self, places: np.ndarray) -> Any:
+        """The loads of the speeds at these places that the observer estimates, if it does."""
+        load = getattr(self.observer, "load", None)
+        return 0.0 if load is None else load[places]
+
     def _with_observer(self, feedback: LinearModel, places: np.ndarray) -> LinearModel:
         """The linear model of feedback of the whole state, by torques at these places of v, with the observer if there is one."""
         if self.observer is None:

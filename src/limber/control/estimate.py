@@ -5,8 +5,8 @@ where [dq, dv] = T x. Its covariance P is that of x; that of [dq, dv] is T P T^T
 are the independent ones. A closed estimate satisfies the closures: when it moves by x, the independent coordinates and
 speeds do, and the others follow.
 
-P has further rows for the biases of sensors, and for the unknown forces at the time of the estimate, if readings depend on
-them.
+P has further rows for the biases of sensors and the loads of joints (`bias`), and for the unknown forces at the time of the
+estimate, if readings depend on them.
 """
 
 from __future__ import annotations
@@ -52,21 +52,16 @@ class Estimate:
         """(2 nv, 2 nv) of the error [dq, dv]."""
         return self.P[: self.states, : self.states]
 
-    @property
-    def bias_deviation(self) -> Array:
-        """The standard deviations of the errors of the biases."""
-        n = self.states
-        return np.sqrt(np.maximum(np.diag(self.P)[n : n + len(self.bias)], 0.0))
+    def advance(self, Phi: Array, by_others: Array, Q: Array, walk: Array) -> None:
+        """Advance P by a time in which x becomes Phi x + by_others others, with the variances Q and walk that are added.
 
-    def advance(self, Phi: Array, Q: Array, walk: Array) -> None:
-        """Advance P by a time in which errors change by Phi, with Q and (biases,) the variances that are added."""
+        The others are the biases and loads.
+        """
         n, kept = self.states, len(self.P) - len(self.force)
-        P = self.P[:kept, :kept].copy()
-        P[:n, :n] = Phi @ P[:n, :n] @ Phi.T + Q
-        P[:n, n:] = Phi @ P[:n, n:]
-        P[n:, :n] = P[:n, n:].T
-        P[n:, n:] += np.diag(walk)
-        self.P, self.force = P, np.zeros(0)
+        F = np.eye(kept)
+        F[:n, :n], F[:n, n:] = Phi, by_others
+        self.P = F @ self.P[:kept, :kept] @ F.T + scipy.linalg.block_diag(Q, np.diag(walk))
+        self.force = np.zeros(0)
 
     def add_forces(self, by_force: Array, variance: Array) -> None:
         """Add unknown forces to P, which have acted on x by `by_force` (states, forces)."""

@@ -120,24 +120,25 @@ def filter_and_feedback(
     feedback: LinearModel,
     places: np.ndarray,
     delay: tuple[int, float],
+    loads: tuple[np.ndarray, Array],
 ) -> LinearModel:
     """The filter and a feedback as one sampled model, from the readings to the torques; see `Kalman.with_feedback`.
 
     delay : of the commands: whole samples, and a fraction of one.
+    loads : places in v and densities of the random walks of the loads that are estimated.
     """
     k, m = feedback, len(places)
     Phi, Gamma, _ = known.over(1.0)
     samples = late_samples(sensors, known.sample_time)
     biases = np.concatenate([_walk(one) for one in sensors])
     errors = np.repeat(samples, [one.reader.errors for one in sensors])
-    gains = _gains(known, sensors, biases, errors)
-    H, J, n, D = known.H, known.J[:, places], len(Phi), max(samples)
-    r, walking = len(H), np.flatnonzero(biases > 0.0)
-    by_bias = np.eye(r)[:, walking]
-    size = n + len(walking)
-    H = np.hstack([H, by_bias])
-    ahead, driven = np.eye(size), np.zeros((size, m))
-    ahead[:n, :n], driven[:n] = Phi, Gamma[:, places]
+    gains = _gains(known, sensors, biases, loads, errors)
+    ahead, H, walking = _with_others(known, biases, loads)
+    J, n, D, r, size = known.J[:, places], len(Phi), max(samples), len(H), len(ahead)
+    driven = np.zeros((size, m))
+    driven[:n] = Gamma[:, places]
+    taken = np.zeros((m, size))  # the loads that the torques take away
+    taken[:, size - len(loads[0]) :] = places[:, None] == loads[0]
     # What the forces are: those of the last whole sample, and those of the one before.
     whole, part = delay
     parts = [0.0] * whole + [1.0 - part] + ([part] if part else [])
@@ -163,8 +164,8 @@ def filter_and_feedback(
         x = expected + G @ (y - H @ expected)
         if m_ago == D:
             oldest = x
+    command = k.C @ inner + k.D @ x[:n] - taken @ x
     x = x[:n]
-    command = k.C @ inner + k.D @ x
     new = np.vstack([
         oldest, history[: r * D], np.vstack([command, sent])[: m * commands], k.A @ inner + k.B @ x,
     ])  # fmt: skip
@@ -172,6 +173,7 @@ def filter_and_feedback(
     states = (
         *(f"estimate {name}" for name in k.inputs),
         *(f"bias {labels[i]}" for i in walking.tolist()),
+        *(f"load v[{i}]" for i in loads[0].tolist()),
         *(f"{name} {i} ago" for i in range(1, D + 1) for name in labels),
         *(f"{name} {i} ago" for i in range(1, commands + 1) for name in k.outputs),
         *(f"feedback {name}" for name in k.states),
@@ -188,19 +190,34 @@ def _walk(one: FilterSensor) -> Array:
     return np.zeros(one.reader.errors) if one.bias is None else one.walk
 
 
+def _with_others(
+    known: LinearFilter, walk: Array, loads: tuple[np.ndarray, Array]
+) -> tuple[Array, Array, np.ndarray]:
+    """The transition and H of [x, biases, loads], and the numbers of the readings whose biases walk."""
+    Phi, Gamma, _ = known.over(1.0)
+    walking = np.flatnonzero(walk > 0.0)
+    n, places = len(Phi), loads[0]
+    A = np.eye(n + len(walking) + len(places))
+    A[:n, :n], A[:n, n + len(walking) :] = Phi, Gamma[:, places]
+    return A, np.hstack([known.H, np.eye(len(walk))[:, walking], known.J[:, places]]), walking
+
+
 def _gains(
-    known: LinearFilter, sensors: Sequence[FilterSensor], walk: Array, late: np.ndarray
+    known: LinearFilter,
+    sensors: Sequence[FilterSensor],
+    walk: Array,
+    loads: tuple[np.ndarray, Array],
+    late: np.ndarray,
 ) -> dict[int, Array]:
     """G_m by m."""
-    Phi, Gamma, Q = known.over(1.0)
-    walking = np.flatnonzero(walk > 0.0)
-    n, size, T = len(Phi), len(Phi) + len(walking), known.sample_time
-    A, noise = np.eye(size), np.zeros((size, size))
-    A[:n, :n], noise[:n, :n] = Phi, Q
-    noise[n:, n:] = np.diag(walk[walking] ** 2 * T)
+    _, Gamma, Q = known.over(1.0)
+    A, H, walking = _with_others(known, walk, loads)
+    n, size, T, J = len(Q), len(A), known.sample_time, known.J
+    noise = np.zeros((size, size))
+    noise[:n, :n] = Q
+    noise[n:, n:] = np.diag(np.append(walk[walking], loads[1]) ** 2 * T)
     V = known.W / T
-    shared = np.vstack([Gamma * V, np.zeros((len(walking), len(V)))])  # of the state and the forces
-    H, J = np.hstack([known.H, np.eye(len(known.H))[:, walking]]), known.J
+    shared = np.vstack([Gamma * V, np.zeros((size - n, len(V)))])  # of the state and the forces
     R = np.diag(np.concatenate([one.deviation for one in sensors]) ** 2)
     try:
         P = _settled(A, noise, H, J, R, shared, V)

@@ -170,3 +170,21 @@ def sensors_of(
                     f"These are: {listed(names)}."
                 )
     return [FilterSensor(loop.system, sensor, noise, biases) for sensor in found]
+
+
+def loads_of(system: System, given: Mapping[str, Any]) -> tuple[np.ndarray, Array]:
+    """The places in v of loads that a filter estimates, and the densities of their random walks."""
+    places: list[int] = []
+    densities: list[float] = []
+    for body, density in given.items():
+        system.number(body, "Kalman: load: body")
+        where = system.layout[body].v_joint
+        here = range(where.start, where.stop)
+        walk = numbers(f"load[{body!r}]", density, "() or (speeds,)")
+        if not (walk > 0.0).all() or not here:
+            raise ArgumentValueError(
+                f"Kalman: load[{body!r}] must be the density of a random walk above zero, for a body on a joint that moves; got {shown(density)}."
+            )
+        places += here
+        densities += spread(f"load[{body!r}]", walk, len(here)).tolist()
+    return np.array(places, dtype=int), np.array(densities)

@@ -50,7 +50,7 @@ from limber.control.filter_model import (
 )
 from limber.control.filter_noise import spread
 from limber.control.filter_past import Past, Reading, Span
-from limber.control.filter_readings import FilterSensor, sensors_of
+from limber.control.filter_readings import FilterSensor, loads_of, sensors_of
 from limber.control.friction import warn_of_sticking
 from limber.control.joint_controller import driven_channels
 from limber.control.joints import joint_places, not_plain
@@ -88,13 +88,17 @@ class Kalman:
     bias : {sensor: standard deviation} of sensors whose bias is unknown and estimated, beginning with zero: one number,
         or one for each number of the reading. Its random walk is the `bias_walk` of the sensor. The other sensors must
         tell it apart from motions.
+    load : {body: density of a random walk}, N m/s^(1/2), of unknown loads of joints that change slowly, such as
+        friction or the weight of an unknown payload: one number, or one for each speed of the joint. They are estimated,
+        beginning with zero, known to what they change in a second. `LQR`, `ComputedTorque` and `ActiveDamping` take them
+        away from their torques; with the first two no error of the joints remains, as by integral action.
     sensors : names of the sensors that the filter takes, of any kind. By default it takes every Encoder, Tachometer,
         Gyro, Accelerometer, StrainGauge, ForceTorque and StarTracker of the loop.
     extended : whether A, B and H are recomputed at every estimate.
     record : whether `covariances` keeps P after every sample.
 
     After a sample, `q` and `v` are the estimate and `covariance` is P. The loop records "estimate", "deviation" (square
-    roots of the diagonal of P), "bias <sensor>" and "innovation <sensor>": S^(-1/2) (y - h), which is white with unit
+    roots of the diagonal of P), "load", "bias <sensor>" and "innovation <sensor>": S^(-1/2) (y - h), which is white with unit
     variance if the filter is consistent (`limber.control.consistency`), and nan where the sensor has sent nothing new. A
     reading corrects the estimate at the time at which it was taken, which may be between two samples, or some samples ago
     if the sensor has a `delay`: the filter then repeats everything since.
@@ -111,6 +115,7 @@ class Kalman:
         initial: ArrayLike = 1e-2,
         noise: Mapping[str, float] | None = None,
         bias: Mapping[str, ArrayLike] | None = None,
+        load: Mapping[str, ArrayLike] | None = None,
         sensors: Sequence[str] | None = None,
         extended: bool = False,
         record: bool = False,
@@ -125,7 +130,11 @@ class Kalman:
                 raise ArgumentTypeError(
                     f"{name} must be {{sensor: standard deviation}}, got {shown(given)}."
                 )
-        self.noise, self.bias = dict(noise or {}), dict(bias or {})
+        if load is not None and not isinstance(load, Mapping):
+            raise ArgumentTypeError(
+                f"load must be {{body: density of its random walk}}, got {shown(load)}."
+            )
+        self.noise, self.bias, self._loads = dict(noise or {}), dict(bias or {}), dict(load or {})
         self.sensors = sensors
         self.extended, self.record = flag("extended", extended), flag("record", record)
         self.covariances: list[Array] = []
@@ -146,7 +155,10 @@ class Kalman:
         self._late = samples - self._whole if samples - self._whole > WHOLE else 0.0
         self._sensors = sensors_of(loop, self.sensors, self.noise, self.bias)
         self.uses = tuple(sensor.name for sensor in self._sensors)
-        self._places, self._biases, self._walk = _bias_places(self._sensors)
+        self._places, biases, walks = _bias_places(self._sensors)
+        self._load_places, loads = loads_of(s, self._loads)
+        self._load_at = len(biases) + np.arange(len(loads))
+        self._biases, self._walk = np.append(biases, loads), np.append(walks, loads)
         self._forced = any(sensor.forced for sensor in self._sensors)
         late = max(sensor.sensor.delay for sensor in self._sensors)
         slowest = max(1.0 / sensor.sensor.rate for sensor in self._sensors)
@@ -275,6 +287,13 @@ class Kalman:
         return self._estimate.v
 
     @property
+    def load(self) -> Array:
+        """The estimate of the loads: generalized forces (nv,)."""
+        found = np.zeros(self._system.nv)
+        found[self._load_places] = self._estimate.bias[self._load_at]
+        return found
+
+    @property
     def covariance(self) -> Array:
         """The covariance of the error [dq, dv] of the estimate."""
         return self._estimate.covariance
@@ -313,12 +332,14 @@ class Kalman:
     def outputs(self) -> dict[str, Array]:
         """Return the signals to record at a sample."""
         biases = self._estimate.bias
+        load = {"load": biases[self._load_at]} if len(self._load_at) else {}
         return {
             "estimate": np.concatenate([self.q, self.v]),
             # rounding may make variances of a diverging filter negative
             "deviation": np.sqrt(np.maximum(np.diag(self.covariance), 0.0)),
             **{f"innovation {name}": x for name, x in self._innovations.items()},
             **{f"bias {name}": biases[places] for name, places in self._places.items()},
+            **load,
         }
 
     @property
@@ -331,6 +352,7 @@ class Kalman:
             "deviation": (*names, *rates),
             **{f"innovation {x.name}": x.labels for x in self._sensors},
             **{f"bias {x.name}": x.labels for x in self._sensors if x.bias is not None},
+            "load": tuple(names[i] for i in self._load_places),
         }
 
     # --- analysis -------------------------------------------------------------------------------------
@@ -356,13 +378,14 @@ class Kalman:
 
     def with_feedback(self, feedback: LinearModel, places: np.ndarray) -> LinearModel:
         """The filter and a feedback as one sampled model, from the readings to the torques, with steady-state filter
-        gains.
+        gains; the torques have the estimated loads taken away.
 
         feedback : a sampled model from the states of `lb.linearize` to the torques.
         places : places of the torques in v.
         """
         delay = self._whole, self._late
-        return filter_and_feedback(self._known(), self._sensors, feedback, places, delay)
+        loads = self._load_places, self._biases[self._load_at]
+        return filter_and_feedback(self._known(), self._sensors, feedback, places, delay, loads)
 
     def _known(self) -> LinearFilter:
         """The linear filter at the operating point."""
@@ -395,6 +418,7 @@ class Kalman:
 
     def _predict(self, tau: Array, part: float) -> None:
         s, T, e = self._system, part * self.sample_time, self._estimate
+        tau = tau + self.load
         if self._fixed is not None:
             assert self._point is not None
             Phi, Gamma, Q = self._fixed.over(part)
@@ -404,11 +428,12 @@ class Kalman:
             model = linearized(s, (e.q, e.v, tau))
             e.states_of(model)
             rate = e.in_states(np.concatenate([e.v, forward_dynamics(s, e.q, e.v, tau)]))
-            B = np.column_stack([model.B, rate]) if self._forced else rate[:, None]
-            Phi, moved = over(model.A, B, T)
+            Phi, moved = over(model.A, np.column_stack([model.B, rate]), T)
             Q, Gamma = covariance_of_noise(model.A, model.B, self._W, T), moved[:, :-1]
             e.move(moved[:, -1])
-        e.advance(Phi, Q, self._walk**2 * T)
+        by_others = np.zeros((len(Phi), len(e.bias)))
+        by_others[:, self._load_at] = Gamma[:, self._load_places]
+        e.advance(Phi, by_others, Q, self._walk**2 * T)
         if self._forced:
             e.add_forces(Gamma, self._W / self.sample_time)
 
@@ -416,9 +441,10 @@ class Kalman:
         """Correct the estimate with a reading; return its innovation."""
         sensor, e = self._sensors[reading.sensor], self._estimate
         n, b = e.states, len(e.bias)
+        tau = tau + self.load
         H, h, J = self._expected(reading.sensor, tau)
         by_all = np.zeros((len(H), len(e.P)))
-        by_all[:, :n] = H
+        by_all[:, :n], by_all[:, n + self._load_at] = H, J[:, self._load_places]
         error = sensor.difference(reading.y, h)
         if len(e.force):
             by_all[:, n + b :] = J

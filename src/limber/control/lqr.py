@@ -266,7 +266,7 @@ class LQR(Controller):
         if self._past:
             self._sent = np.vstack([change, self._sent[:-1]])
         command = np.zeros(self._width)
-        command[self._out] = torque + change
+        command[self._out] = torque + change - self._load(self._prepared.v)
         return command
 
     def sampled_law(self, system: System) -> SampledLaw | str:

@@ -1,6 +1,6 @@
-r"""`tune`: PD or LQR gains for all joints of a system, with poles and margins.
+r"""`tune`: PD or LQR gains for the joints of a system, with poles and margins.
 
-With the joint-space inertia M_r of the undeformed system and the bandwidth w, rad/s,
+With the inertia M_r of the joints that have motors, and the bandwidth w, rad/s,
 
     pd      kp = M_ii w^2,  kd = 2 damping M_ii w, joint by joint
     lqr     the least sum of  w^2 dq_r^T M_r dq_r + v^T M v + u^T M_r^-1 u / w^2,  which is one energy in any coordinates
@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
 from limber.checks import Array, listed, number, numbers, shown
+from limber.control.closed_joints import owners
 from limber.control.friction import without_friction
 from limber.control.joints import deformed, joint_places
 from limber.control.linearize import linearize
@@ -32,6 +33,7 @@ from limber.control.margins import Margins, margins
 from limber.control.pid import PD
 from limber.dynamics.closed import mimics
 from limber.dynamics.derivatives import derivatives
+from limber.dynamics.equilibrium import equilibrium
 from limber.dynamics.evaluate import check_system
 from limber.dynamics.inverse import inverse_dynamics, mass_matrix
 from limber.dynamics.modes import modes
@@ -59,6 +61,7 @@ class Tuned:
     joints : names of the joint speeds, in the order of the gains.
     bandwidth : rad/s.
     kp, kd : (joints,), the diagonal gains of "pd"; for "lqr", the gains of each joint on itself.
+    bodies : those whose joints are controlled.
     K : (joints, 2 nv) for [dq, dv], and further columns for pending commands if there is a delay.
     margins : of the sampled loop, `lb.control.Margins`.
     settles : (joints,) rad or m, by how much, about, the joints settle away from q under their weight. "pd" compensates the weight
@@ -77,6 +80,7 @@ class Tuned:
     unmoved: tuple[str, ...]
     controller: Any
     settles: Array
+    bodies: tuple[str, ...]
     note: str = ""
 
     def __repr__(self) -> str:
@@ -116,11 +120,12 @@ def tune(
     *,
     sample_time: float,
     q: ArrayLike | None = None,
+    bodies: Any = None,
     bandwidth: float | None = None,
     damping: float = 0.8,
     delay: float = 0.0,
 ) -> Tuned:
-    """Find gains with which all joints hold their position; the head of this file describes the method.
+    """Find gains with which joints hold their position; the head of this file describes the method.
 
     Parameters
     ----------
@@ -128,6 +133,8 @@ def tune(
     method : "pd" or "lqr".
     sample_time : s.
     q : (nq,) the configuration to hold; neutral by default. Bodies are deformed by their weight.
+    bodies : the bodies whose joints have motors; None for all. Other joints, such as the springs of series elastic drives,
+        move freely about their equilibrium near q.
     bandwidth : rad/s; chosen automatically by default.
     damping : damping ratio of a rigid joint under "pd".
     delay : from a sample to the effect of its command, s.
@@ -139,9 +146,8 @@ def tune(
     if method not in METHODS:
         raise ArgumentValueError(f"method must be 'pd' or 'lqr', got {shown(method)}.")
     T = number("sample_time", sample_time, above=0.0)
-    design = _Design(
-        system, q, T, number("delay", delay, minimum=0.0), number("damping", damping, above=0.0)
-    )
+    late, ratio = number("delay", delay, minimum=0.0), number("damping", damping, above=0.0)
+    design = _Design(system, q, bodies, T, late, ratio)
     if bandwidth is not None:
         return design.tuned(method, number("bandwidth", bandwidth, above=0.0))
     first = w = design.first_bandwidth()
@@ -173,7 +179,9 @@ def _why_low(s: System, first: float, chosen: float) -> str:
 class _Design:
     """The plant about a configuration, and the gains for a bandwidth."""
 
-    def __init__(self, s: System, q: ArrayLike | None, T: float, delay: float, damping: float):
+    def __init__(
+        self, s: System, q: ArrayLike | None, bodies: Any, T: float, delay: float, damping: float
+    ):
         others = [name for name, j in s.joints.items() if not all(j.has_coordinate)]
         if s.closures or others:
             turned = any(s.joints[name].nq != s.joints[name].dofs for name in others)
@@ -188,17 +196,21 @@ class _Design:
             )
         s = without_friction(s)
         self.s, self.T, self.delay, self.damping = s, T, delay, damping
-        places = self.places = joint_places(s, None, "tune")
-        self.names = [name for name, j in s.joints.items() if j.dofs]
+        places, joints = joint_places(s, bodies, "tune"), joint_places(s, None, "tune")
+        self.places, self.joints = places, joints
+        self.names = owners(s, places.v)
         start = s.neutral() if q is None else numbers("q", q, "(nq,)")
-        self.q = deformed(s, start)
+        if len(places) == len(joints):
+            self.q = deformed(s, start)
+        else:
+            self.q = equilibrium(s, start, locked=self.names)
         rest = np.zeros(s.nv)
         tau = np.zeros(s.nv)
         tau[places.v] = inverse_dynamics(s, self.q, rest, rest)[places.v]
         straight = s.neutral()
-        straight[places.q] = self.q[places.q]
+        straight[joints.q] = self.q[joints.q]
         weight = derivatives(s, straight, rest, rest, "inverse_dynamics", by="q")
-        self.holding = weight.q[np.ix_(places.v, places.v)]  # the slope of what gravity=True adds
+        self.holding = weight.q[np.ix_(places.v, joints.v)]  # the slope of what gravity=True adds
         self.missing = (tau - weight.value)[places.v]  # what it lacks for the deformed system
         self.M = mass_matrix(s, self.q)
         self.M_r = self.M[np.ix_(places.v, places.v)]
@@ -227,13 +239,13 @@ class _Design:
         K = self._pd(w) if method == "pd" else self._lqr(w)
         fed = K.copy()
         if method == "pd":
-            fed[:, at] -= self.holding
+            fed[:, self.joints.v] -= self.holding
         small = np.hstack([fed[:, self.kept], fed[:, 2 * nv :]])
         law = state_feedback(small, self.plant.states, self.plant.inputs, self.T, method)
         rows = np.arange(len(at))
         kp, kd = K[rows, at], K[rows, nv + at]
         settles = np.zeros(len(at))
-        hold: Any = {"sample_time": self.T}
+        hold: Any = {"sample_time": self.T, "bodies": self.names}
         if method == "pd":
             settles = -self.missing / kp
             controller: Any = PD(kp, kd, reference=self.q[self.places.q], gravity=True, **hold)
@@ -242,7 +254,7 @@ class _Design:
             controller = LQR(Q, R, about=self.q, delay=self.delay, system=self.s, **hold)
         found = margins(self.plant, law, delay=self.delay)
         return Tuned(
-            method, self.places.labels, w, kp, kd, K, found, self.unmoved, controller, settles
+            method, self.places.labels, w, kp, kd, K, found, self.unmoved, controller, settles, tuple(self.names)
         )  # fmt: skip
 
     def _pd(self, w: float) -> Array:

@@ -39,6 +39,7 @@ class KalmanSection(Section):
     initial: OneEach = 1e-2
     noise: dict[str, OneEach] | None = None
     bias: dict[str, OneEach] | None = None
+    load: dict[str, OneEach] | None = None
     sensors: list[Name] | None = None
     extended: Flag = False
 
