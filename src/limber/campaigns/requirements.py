@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -67,7 +68,7 @@ class Requirement:
 
 
 def requirement(
-    quantity: str, x: Array, ran: np.ndarray, below: object, above: object, random: bool
+    quantity: str, x: Array, ran: np.ndarray, below: Any, above: Any, random: bool
 ) -> Requirement:
     """Count the cases that meet a requirement.
 

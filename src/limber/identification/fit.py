@@ -35,7 +35,7 @@ def identify(
     bias: str | Iterable[str] | Mapping[str, float] = (),
     rtol: float = 1e-8,
     atol: float = 1e-10,
-    windows: Sequence[float] = (1.0,),
+    windows: Sequence[float] | None = None,
     max_evaluations: int = 100,
 ) -> Identified:
     """Estimate parameters of a system from sensor readings: weighted least squares with exact sensitivities along the
@@ -59,8 +59,10 @@ def identify(
     bias : names of sensors with an unknown constant error, the same in all experiments, or {name: standard deviation}
         if something is known about it.
     rtol, atol : tolerances of the simulations.
-    windows : the fractions of each experiment, counted from its start, that are fitted in sequence; each search starts
-        from the result of the previous one. (0.1, 0.3, 1.0) helps if the motions of model and system soon diverge.
+    windows : the fractions of each experiment, counted from its start, that are fitted in sequence, such as
+        (0.1, 0.3, 1.0); each search starts from the result of the previous one. None fits everything at once. If
+        residuals are then far above the noise, because model and system soon run out of step, it tries again with a
+        small part that grows as far as the fit stays good, and returns the better result.
     max_evaluations : of the model, in one search.
 
     A ModelWarning reports doubtful results: combinations of parameters that the readings do not determine, parameters
@@ -87,8 +89,10 @@ def identify(
     return solved(problem, estimated, parts, most, started, "identify")
 
 
-def _parts(windows: Any) -> list[float]:
-    """The parts of experiments that are fitted in sequence; the last is the whole."""
+def _parts(windows: Any) -> list[float] | None:
+    """The parts of experiments that are fitted in sequence; the last is the whole. None if the search finds them."""
+    if windows is None:
+        return None
     parts = numbers("windows", windows, "(n,)")
     if (
         parts.ndim != 1

@@ -13,6 +13,7 @@ from scipy.stats import t as student
 
 from limber.checks import Array, listed
 from limber.errors import ArgumentValueError, DynamicsError, ModelWarning, collected_warnings, warn
+from limber.identification.continuation import HELD, Searched, automatic
 from limber.identification.identified import Identified, Residuals
 from limber.identification.information import combinations, covariance, without
 from limber.identification.least_squares import Problem
@@ -43,7 +44,7 @@ PRECISION = 1e-8
 def solved(
     problem: Problem,
     estimated: tuple[str, ...],
-    parts: Sequence[float],
+    parts: Sequence[float] | None,
     most: int,
     started: float,
     owner: str,
@@ -53,7 +54,7 @@ def solved(
     Parameters
     ----------
     estimated : the sensors whose noise is estimated from the residuals.
-    parts : fractions of the experiments, fitted in sequence.
+    parts : fractions of the experiments, fitted in sequence; None for all at once and, if the fit is poor, a growing part.
     most : largest number of evaluations in one search.
     started : the clock time at the start.
     owner : the caller, for warnings.
@@ -66,14 +67,22 @@ def solved(
         for name in estimated:  # until it is, each sensor counts by the size of its signal
             problem.noise[name] = _signal(problem, name)
         problem.find_units()
-        z, evaluations = np.zeros(problem.size), 0
-        for part in parts:
-            shorter = problem.until(part)
-            if shorter.readings >= problem.size:
-                z, search, spent = _searched(shorter, z, estimated, most)
-                evaluations += spent
+
+        def search(shorter: Problem, z: Array, deviation: float, count: int) -> Searched:
+            return _searched(shorter, z, estimated, count, deviation)
+
+        if parts is None:
+            done = automatic(problem, estimated, most, search)
+            evaluations = done.evaluations
+        else:
+            z, evaluations = np.zeros(problem.size), 0
+            for part in parts:
+                shorter = problem.until(part)
+                if shorter.readings >= problem.size:
+                    done = search(shorter, z, np.inf if part == 1.0 else HELD, most)
+                    z, evaluations = done.z, evaluations + done.evaluations
         told.clear()
-        found = _found(problem, z, search, evaluations, estimated, started)
+        found = _found(problem, done.z, done.search, evaluations, estimated, started)
     for one in {str(one): one for one in told}.values():
         warn(one)
     for text in found.warnings:
@@ -82,9 +91,15 @@ def solved(
 
 
 def _searched(
-    problem: Problem, z: Array, estimated: Sequence[str], most: int
-) -> tuple[Array, Any, int]:
-    """The best z from a starting point, the last search, and the number of evaluations of the model."""
+    problem: Problem, z: Array, estimated: Sequence[str], most: int, deviation: float
+) -> Searched:
+    """The result of a search from z.
+
+    deviation : how far the unknowns of the model are from their starts, as the standard deviation of z; infinite if nothing
+        is known. It keeps those near their starts about which the data say nothing.
+    """
+    n = len(problem.unknowns)
+    held = np.eye(problem.size)[:n] / deviation if np.isfinite(deviation) else np.zeros((0, problem.size))  # fmt: skip
     for name in estimated:  # in the first search, each sensor counts by the size of its signal
         problem.noise[name] = _signal(problem, name)
     z, evaluations = _others_first(problem, z, most)
@@ -93,7 +108,8 @@ def _searched(
         # the first step of the search may be as large as its variables, so these are 1 + z
         low, high = problem.bounds
         search = least_squares(
-            lambda x: problem.residuals(x - 1.0), 1.0 + z, lambda x: problem.jacobian(x - 1.0), (1.0 + low, 1.0 + high),
+            lambda x: np.append(problem.residuals(x - 1.0), held @ (x - 1.0)), 1.0 + z,
+            lambda x: np.vstack([problem.jacobian(x - 1.0), held]), (1.0 + low, 1.0 + high),
             x_scale="jac", ftol=PRECISION, xtol=PRECISION, gtol=PRECISION, max_nfev=most,
         )  # fmt: skip
         z, evaluations = search.x - 1.0, evaluations + search.nfev + search.njev
@@ -106,7 +122,7 @@ def _searched(
             problem.noise[name] = level
         if changed <= SETTLED:
             break
-    return z, search, evaluations
+    return Searched(z, search, evaluations, dict(problem.noise))
 
 
 def _others_first(problem: Problem, z: Array, most: int) -> tuple[Array, int]:
@@ -291,8 +307,8 @@ def _doubts(
         ratio = np.sqrt(chi_square / freedom)
         if min(chi2.sf(chi_square, freedom), chi2.cdf(chi_square, freedom)) < DOUBT:
             astray = (
-                "The search may also have ended far from the best values: windows=(0.1, 0.3, 1.0) fits the beginning of the "
-                "data first, and identification.regression gives better values to start from. "
+                "The search may also have ended far from the best values: identification.regression gives better values to start "
+                "from, and windows=(0.05, 0.1, 0.2, 0.5, 1.0) fits these parts of the data in sequence. "
             )
             found.append(
                 f"residuals are {ratio:.3g} times as large as the noise of the sensors implies: the noise is not what was "

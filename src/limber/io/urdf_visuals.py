@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from limber.errors import FileError
 from limber.io.urdf import Urdf, origin_of
 from limber.io.visuals import Visuals, paint
@@ -25,7 +27,11 @@ def link_shapes(robot: Urdf) -> tuple[dict[str, list[Shape]], list[str]]:
 def _shape(visual: Element, materials: dict[str, Element], visuals: Visuals) -> Shape | None:
     try:
         at, rotation = origin_of(visual)
-        look = {"at": at, "rotation": rotation, "colour": _colour(visual, materials)}
+        look: dict[str, Any] = {
+            "at": at,
+            "rotation": rotation,
+            "colour": _colour(visual, materials),
+        }
         geometry = visual.one("geometry")
         kind = geometry.children[0] if geometry is not None and geometry.children else None
         if kind is None:
