@@ -24,6 +24,9 @@ from limber.identification.readings import checked, deviations
 from limber.identification.solve import solved
 from limber.identification.unknowns import Sought, sought
 
+#: The parts of experiments that are fitted in sequence if a fit of the whole went astray.
+AGAIN = (0.05, 0.1, 0.2, 0.4, 1.0)
+
 
 def identify(
     system: System,
@@ -35,7 +38,7 @@ def identify(
     bias: str | Iterable[str] | Mapping[str, float] = (),
     rtol: float = 1e-8,
     atol: float = 1e-10,
-    windows: Sequence[float] = (1.0,),
+    windows: Sequence[float] | None = None,
     max_evaluations: int = 100,
 ) -> Identified:
     """Estimate parameters of a system from sensor readings: weighted least squares with exact sensitivities along the
@@ -60,7 +63,9 @@ def identify(
         if something is known about it.
     rtol, atol : tolerances of the simulations.
     windows : the fractions of each experiment, counted from its start, that are fitted in sequence; each search starts
-        from the result of the previous one. (0.1, 0.3, 1.0) helps if the motions of model and system soon diverge.
+        from the result of the previous one. That helps if the motions of model and system soon diverge. By default the
+        experiments are fitted as a whole, and if the residuals are then more than three times the noise, again with
+        (0.05, 0.1, 0.2, 0.4, 1.0); the better result counts.
     max_evaluations : of the model, in one search.
 
     A ModelWarning reports doubtful results: combinations of parameters that the readings do not determine, parameters
@@ -79,12 +84,13 @@ def identify(
     most = whole("max_evaluations", max_evaluations, 1)
     plans = [prepared(system, read, one, i, rtol, atol) for i, one in enumerate(given)]
     _refuse_known(system, unknowns, plans)
-    parts = _parts(windows)
+    parts = [1.0] if windows is None else _parts(windows)
+    others = AGAIN if windows is None else ()
     levels, estimated = noise_levels(system, read, noise)
     problem = TimeProblem(
         system, plans, read, unknowns, _biases(system, read, bias, plans, levels), levels
     )
-    return solved(problem, estimated, parts, most, started, "identify")
+    return solved(problem, estimated, parts, most, started, "identify", others)
 
 
 def _parts(windows: Any) -> list[float]:
