@@ -13,6 +13,7 @@ from limber.integrators import context as R
 from limber.simulation.actions import act
 from limber.simulation.endless import Repetitions, endless
 from limber.simulation.events import Event, Happened
+from limber.simulation.topology import called
 from limber.simulation.progress import Progress, interrupted
 from limber.simulation.result import Result, Statistics, columns
 from limber.simulation.run import Run
@@ -37,7 +38,7 @@ def integrated(
             run.start()
             stop = _through_events(run, events, happened, show)
             if stop is not None:
-                message = f"stopped by event {stop!r} at t = {run.t:.6g} s"
+                message = f"stopped by {called(stop)} at t = {run.t:.6g} s"
                 return _finished(run, happened, began, message, stopped=True)
         except KeyboardInterrupt:
             message = interrupted(run.t)
