@@ -13,11 +13,11 @@ from limber.integrators import context as R
 from limber.simulation.actions import act
 from limber.simulation.endless import Repetitions, endless
 from limber.simulation.events import Event, Happened
-from limber.simulation.topology import called
 from limber.simulation.progress import Progress, interrupted
 from limber.simulation.result import Result, Statistics, columns
 from limber.simulation.run import Run
 from limber.simulation.stepping import Show, advance_to
+from limber.simulation.topology import called
 from limber.simulation.validity import refuse_indefinite, warn_of_doubts
 
 

@@ -59,8 +59,8 @@ class Task:
     task = lb.exchange.Task(s, 20.0, reward=lambda now: -abs(now.q[:, 0] - now.goal[:, 0]), start=...)
 
     system : the system.
-    torque : the torque or force for an action of one, N m or N; a number, or one for each input. Actions are clipped to
-        [-1, 1].
+    torque : the torque or force for an action of one, N m or N; a number, or one for each input; or {joint: number},
+        which makes these joints the inputs, in this order. Actions are clipped to [-1, 1].
     observation : a function of a `Moment` that returns an array (episodes, n); by default q, v and the goal.
     reward : a function of a `Moment` that returns an array (episodes,); zeros by default.
     terminated : a function of a `Moment` that returns an array (episodes,): which episodes have terminated. By default
@@ -83,7 +83,7 @@ class Task:
     """
 
     system: System
-    torque: ArrayLike
+    torque: ArrayLike | Mapping[str, ArrayLike]
     observation: Callable[[Moment], Array] | None = None
     reward: Callable[[Moment], Array] | None = None
     terminated: Callable[[Moment], Array] | None = None
@@ -100,8 +100,12 @@ class Task:
             object.__setattr__(self, name, value)
 
         check_system(self.system)
-        put("inputs", _inputs(self.system, self.inputs))
-        given = np.asarray(self.torque, dtype=float)
+        if isinstance(self.torque, Mapping):
+            put("inputs", _named_inputs(self.system, self.torque, self.inputs))
+            given = self.system.speeds(self.torque)[self.inputs]
+        else:
+            put("inputs", _inputs(self.system, self.inputs))
+            given = numbers("torque", self.torque, "() or (inputs,)")
         count = len(self.inputs)  # type: ignore[arg-type]
         put(
             "torque",
@@ -235,6 +239,18 @@ def _inputs(system: System, given: Sequence[int] | None) -> list[int]:
     if len(set(found)) < len(found):
         raise ArgumentValueError(f"inputs={shown(found)} names a speed twice.")
     return found
+
+
+def _named_inputs(
+    system: System, torque: Mapping[str, ArrayLike], given: Sequence[int] | None
+) -> list[int]:
+    """The speeds of the joints that `torque` names, in its order."""
+    if given is not None:
+        raise ArgumentValueError(
+            "torque by joint names says what the inputs are: leave out inputs."
+        )
+    places = [system.joint_layout(name, "torque: body").v_joint for name in torque]
+    return _inputs(system, [i for place in places for i in range(place.start, place.stop)])
 
 
 def _bounds(name: str, given: Spread) -> Array:
