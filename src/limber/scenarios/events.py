@@ -97,12 +97,12 @@ def described(event: Event) -> str:
     return f"{event.name + ': ' if event.name else ''}{when}: {', '.join(done)}"
 
 
-def warn_of_passed(events: Sequence[Event], q0: Array, v0: Array | None) -> None:
+def warn_of_passed(events: Sequence[Event], q0: Array) -> None:
     """Warn of events whose conditions are met at the start: they happen when the value is passed, which may be never."""
     for event in events:
         function = event.function
         if isinstance(function, Distance | Passing):
-            off = function(0.0, q0, v0)
+            off = function(0.0, q0, np.zeros(0))  # they do not depend on speeds
             if off * event.direction > 0.0:
                 side, back = ("below", "above") if event.direction < 0 else ("above", "below")
                 warn(

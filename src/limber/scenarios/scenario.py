@@ -311,7 +311,7 @@ class ScenarioSection(Section):
             q0 = initial.settled(system, q0, v0, torque, external, here, held=list(motion))
         known = waiting_closures(system, self.closures, where / "closures")
         events = scenario_events(system, self.events, known, self.duration, where / "events")
-        warn_of_passed(events, q0, v0)
+        warn_of_passed(events, q0)
         if events and self.method in PEERS:
             raise where.error(
                 f"{self.method} of another library takes no events. Take a method of Limber, or leave out `events`.",
