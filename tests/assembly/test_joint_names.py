@@ -175,6 +175,18 @@ def test_results_give_joints_by_their_names():
         r.joint("j3")
 
 
+def test_a_wrong_name_of_a_joint_is_told_with_those_that_there_are():
+    s = hand().build()
+    told = "'wrist', and the joints 'j1', 'j2', 'roll', 'tilt'. Did you mean 'roll'?"
+    for call in (s.configuration, s.speeds, lambda x: lb.modes(s, locked=list(x))):
+        with pytest.raises(lb.LimberError) as caught:
+            call({"rol": 0.1})
+        assert str(caught.value).endswith(told)
+    with pytest.raises(lb.LimberError) as caught:  # a joint has no pose
+        lb.pose(s, s.neutral(), "rol")
+    assert "joints" not in str(caught.value)
+
+
 def test_joints_are_locked_by_their_names():
     s, v0 = hand().build(), np.array([0.3, -0.2, 0.5, 0.7])
     runs = []

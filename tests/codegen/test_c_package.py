@@ -119,6 +119,22 @@ def test_header_names_every_argument_and_element(tmp_path):
     assert f"{count.mul} multiplications, {count.add} additions" in header
 
 
+def test_header_says_what_kinds_of_coordinates_joints_have(tmp_path):
+    a = lb.Assembly("craft")
+    a.attach("hub", lb.RigidBody(9.0, inertia=(1, 2, 2.5)), lb.Free())
+    a.attach("boom", lb.RigidBody(1.0, (0.5, 0, 0), (0.1, 0.1, 0.1)), lb.Revolute("z"), "hub")
+    folder = lb.compile(a.build(), "bias", "c-package", path=tmp_path)
+    header = (folder / "craft_bias.h").read_text()
+    for words in (
+        "q[0]: joint coordinate 0 of body 'hub' (quaternion w)",
+        "q[6]: joint coordinate 6 of body 'hub' (displacement z)",
+        "q[7]: joint coordinate 0 of body 'boom' (angle)",
+        "v[2]: joint speed 2 of body 'hub' (rotation z)",
+        "v[3]: joint speed 3 of body 'hub' (translation x)",
+    ):
+        assert words in header
+
+
 @pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
 def test_header_is_cpp(tmp_path):
     folder = lb.compile(pendulum(), "bias", "c-package", path=tmp_path)

@@ -263,3 +263,12 @@ def test_weight_that_depends_on_other_joints_has_no_linear_model():
     lb.control.Loop(a.build(), c)
     with pytest.raises(lb.LimberError, match="positions of joints that it does not control"):
         c.linear()
+
+
+def test_gains_of_a_wrong_number_are_shown_as_a_list(s):
+    with pytest.raises(
+        lb.LimberError, match=r"kp must be one number, or .* got \[1\.0, 2\.0, 3\.0"
+    ):
+        lb.control.Loop(
+            s, lb.control.PD([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0], 1.0, sample_time=0.01)
+        )

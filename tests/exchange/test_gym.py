@@ -176,6 +176,25 @@ def test_what_cannot_work_is_refused():
             new.step(np.zeros(1))
 
 
+def test_torques_by_the_names_of_joints_make_these_the_inputs():
+    a = lb.Assembly("arm")
+    for name, to in (("upper", "world"), ("fore", "upper"), ("hand", "fore")):
+        link = lb.RigidBody(1.0, (0.5, 0, 0), (0.1, 0.1, 0.1))
+        a.attach(name, link, lb.Revolute("z"), to, joint_name=f"{name} joint")
+    s = a.build()
+    named = lb.exchange.Task(s, {"hand joint": 2.0, "upper": 5.0})
+    numbered = lb.exchange.Task(s, [2.0, 5.0], inputs=[2, 0])
+    assert named.inputs == numbered.inputs and np.array_equal(named.torque, numbered.torque)
+    with pytest.raises(
+        ArgumentValueError, match=r"'hnd' is not in the system .* Did you mean 'hand'"
+    ):
+        lb.exchange.Task(s, {"hnd": 2.0})
+    with pytest.raises(ArgumentValueError, match="leave out inputs"):
+        lb.exchange.Task(s, {"hand": 2.0}, inputs=[2])
+    with pytest.raises(ArgumentTypeError, match="torque must be real numbers"):
+        lb.exchange.Task(s, "strong")
+
+
 def test_an_episode_that_blows_up_is_an_error():
     e = lb.exchange.Environment(lb.exchange.gym.flexible_arm_task(sample_time=0.1, step=0.1))
     e.reset(seed=0)

@@ -292,3 +292,29 @@ def test_small_numbers_that_start_at_zero_are_found():
     assert not found.warnings and found.identifiable
     for name, value in true.items():
         assert abs(found.values[name] - value) < 4.0 * found.standard_errors[name]
+
+
+def test_a_search_that_goes_astray_is_repeated_from_the_beginning_of_the_data():
+    """Vibrations of many periods fit from stiffnesses that are wrong by a whole period, far from the best ones."""
+    a = lb.Assembly("arm")
+    for name, mass, armature, to in (("upper", 0.9, 0.8, ()), ("fore", 0.7, 0.4, ("upper", "tip"))):
+        link = lb.beam(1.0, mass, EI=8000.0, modes={"z": 1}, damping=0.008)
+        a.attach(name, link, lb.Revolute("y", armature=armature, damping=0.3), *to)
+    a.attach("load", lb.RigidBody(2.0, inertia=[0.01] * 3), lb.Fixed(), "fore", "tip")
+    s = a.build()
+    sensors = [
+        lb.control.Encoder(rate=50.0, noise=2e-4),
+        lb.control.StrainGauge("upper", at=0.1, z=0.03, rate=50.0, noise=2e-6),
+    ]
+    t = np.linspace(0.0, 0.8, 41)
+    wave = 2.0 * np.pi * t[:, None]
+    torque = [25.0, 10.0] * np.sin(wave * [1.1, 1.9]) + [12.0, 6.0] * np.sign(
+        np.sin(wave * [5, 6.3])
+    )
+    data = simulated_experiment(s, sensors, t, torque=lb.Table.held(t, torque), seed=0)
+    names = ["upper.EI", "fore.EI"]
+    wrong = s.with_parameters({"upper.EI": 10400.0, "fore.EI": 5600.0})
+    found = lb.identify(wrong, names, data, sensors)
+    for name in names:
+        assert abs(found.values[name] - 8000.0) < 4.0 * found.standard_errors[name]
+    assert not found.warnings

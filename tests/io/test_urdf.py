@@ -206,6 +206,15 @@ def test_joints_without_a_range_have_no_stops(bounds, tmp_path):
     assert repr(made) == repr(lb.Revolute("z", effort_limit=10, speed_limit=2))
 
 
+def test_limits_that_look_like_degrees_are_told(tmp_path):
+    told = "joint 'j': its limits -120 and 120 look like degrees; URDF has radians"
+    with pytest.warns(lb.ModelWarning, match=told):
+        made = one_joint(tmp_path, more=limit(-120.0, 120.0))
+    assert made.physics.upper == [120.0]  # as the file says
+    for turns in (3.0, 1e6):  # a winch, and a file that means none
+        one_joint(tmp_path, more=limit(-2.0 * np.pi * turns, 2.0 * np.pi * turns))
+
+
 def test_lower_and_upper_are_zero_unless_given(tmp_path):
     made = one_joint(tmp_path, more='<limit upper="2" effort="1" velocity="1"/>')
     assert (made.physics.lower, made.physics.upper) == ([0.0], [2.0])

@@ -358,3 +358,15 @@ def test_importing_limber_does_not_import_matplotlib():
         "import sys, limber, limber.plotting, limber.viewer; assert 'matplotlib' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_panel_of_forces_that_are_all_zero_is_left_out():
+    a = lb.Assembly("craft")
+    a.attach("hub", lb.RigidBody(9.0, inertia=(1, 2, 2.5)), lb.Free())
+    a.attach("boom", lb.RigidBody(1.0, (0.5, 0, 0), (0.1, 0.1, 0.1)), lb.Revolute("z"), "hub")
+    s = a.build()
+    driven = lb.simulate(s, 0.1, torque=s.speeds({"boom": 1.0}), every=0.05)
+    assert [x.get_ylabel() for x in driven.plot("torques").axes] == ["joint torque (N m)"]
+    for torque in (s.speeds({"hub": [0, 0, 1, 0, 0, 1], "boom": 1.0}), None):
+        both = lb.simulate(s, 0.1, torque=torque, every=0.05).plot("torques")
+        assert [x.get_ylabel() for x in both.axes] == ["joint torque (N m)", "joint force (N)"]

@@ -121,6 +121,20 @@ def test_errors_name_the_place_and_the_remedy(tmp_path, event, text):
     assert text in str(caught.value) and "case.yaml:" in str(caught.value)
 
 
+def test_a_condition_that_is_met_at_the_start_is_told(tmp_path):
+    event = "{name: near, when: {coordinate: boom, below: 5.0}, do: [{lock: boom}]}"
+    told = r"event 'near': coordinate 0 of .* is .* at the start, below 5 already. .* give `at: 0`"
+    with pytest.warns(lb.ModelWarning, match=told):
+        lb.io.load_scenario(written(tmp_path, f"{CASE}events:\n  - {event}\n"))
+
+
+def test_a_table_of_forces_that_has_too_few_times_says_so(tmp_path):
+    force = "{body: target, table: {times: [0, 1], force: [[0, 0, 0], [0, 0, 1], [0, 0, 2]]}}"
+    told = r"external\[0\].table.force: needs one row for each of the 2 times, got 3"
+    with pytest.raises(lb.FileError, match=told):
+        lb.io.load_scenario(written(tmp_path, f"{CASE}external:\n  - {force}\n"))
+
+
 def test_closures_of_a_scenario_have_names_of_their_own(tmp_path):
     ends = "a: {body: boom, node: tip}, b: {body: target}, joint: fixed"
     for name, text in (("", "'name' is missing"), ("name: grasp, ", "'grasp' is taken")):

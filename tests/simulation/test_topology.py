@@ -252,7 +252,7 @@ def test_changes_at_one_instant_happen_in_the_order_of_the_list():
     assert r.changes[-1].energy_lost < 1e-12
     with pytest.raises(
         lb.SimulationError,
-        match=r"event '' at t = 0.5 s: release: the closure 'grasp' is not active",
+        match=r"an event without a name at t = 0.5 s: release: the closure 'grasp' is not active",
     ):
         lb.simulate(s, 1.0, q0=q, v0=v, events=[lb.Event(0.5, lb.release("grasp")), events[0]])
 

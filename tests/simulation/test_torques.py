@@ -377,3 +377,22 @@ def test_an_object_with_an_address_is_still_a_function(rotor):
             return np.ones(1)
 
     assert lb.simulate(rotor, 1.0, torque=Bus()).v[-1, 0] == pytest.approx(1.0)
+
+
+def test_torques_above_the_effort_limit_of_a_joint_are_told():
+    a = lb.Assembly("arm")
+    for name, limit, to in (
+        ("upper", 2.0, "world"),
+        ("fore", 3.0, "upper"),
+        ("hand", np.inf, "fore"),
+    ):
+        link = lb.RigidBody(1.0, (0.5, 0, 0), (0.1, 0.1, 0.1))
+        a.attach(name, link, lb.Revolute("z", effort_limit=limit), to)
+    s = a.build()
+    table = lb.Table([0.0, 1.0], [[0.0, 0.0, 0.0], [3.0, -9.0, 50.0]])
+    told = r"joint 'fore' gives 9 .* at t = 1 s, 3 times its effort_limit of 3.* applies to 'upper'"
+    with pytest.warns(lb.ModelWarning, match=told):
+        lb.simulate(s, 1.0, torque=table, every=0.1)
+    lb.simulate(s, 1.0, torque=[2.0, -3.0, 50.0])  # at the limits, not above
+    with pytest.warns(lb.ModelWarning, match=r"joint 'upper' .* effort_limit"):
+        lb.simulate(s, 0.2, motion={"upper": lb.trajectories.Quintic(0.0, 1.0, 0.2)}, every=0.01)

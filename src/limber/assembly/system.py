@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
+from itertools import islice
 from types import MappingProxyType
 from typing import Any
 
@@ -308,19 +309,28 @@ class System(Frozen):
                     f"{argument}={body!r} is a joint of the system {self.name!r}: give the name of its body, "
                     f"{part.body!r}."
                 )
-            known = ", ".join(map(repr, list(self.layout)[:12]))
-            more = ", ..." if len(self.layout) > 12 else ""
-            raise ArgumentValueError(
-                f"{argument}={body!r} is not in the system {self.name!r}; it has: {known}{more}."
-                f"{suggestion(body, self.layout)}"
-            )
+            raise self._unknown(body, argument, ())
         return self._numbers[body]
+
+    def _unknown(self, name: str, argument: str, joints: Iterable[str]) -> ArgumentValueError:
+        """The error for a name that no body has, and none of these joints."""
+
+        def few(names: Iterable[str]) -> str:
+            first = [*map(repr, islice(names, 13))]
+            return ", ".join([*first[:12], "..."] if len(first) > 12 else first)
+
+        joints = list(joints)
+        more = f", and the joints {few(joints)}" if joints else ""
+        return ArgumentValueError(
+            f"{argument}={name!r} is not in the system {self.name!r}; it has: {few(self.layout)}{more}."
+            f"{suggestion(name, [*self.layout, *joints])}"
+        )
 
     def body_of(self, name: str, argument: str = "body") -> str:
         """Return the name of a body, given its own name or that of its joint; `argument` is for error messages."""
         part = self._parts.get(name) if isinstance(name, str) else None
         if part is None:
-            self.number(name, argument)
+            self._known(name, argument)
             return name
         if part.number is not None:
             raise ArgumentValueError(
@@ -340,8 +350,14 @@ class System(Frozen):
     def joint_layout(self, name: str, argument: str = "body") -> BodyLayout:
         """Where the degrees of freedom of a joint are, by the name of its body or by its own name; `argument` is for the message."""
         if not isinstance(name, str) or name not in self._parts:
-            self.number(name, argument)
+            self._known(name, argument)
         return self.layout[name]
+
+    def _known(self, name: str, argument: str) -> None:
+        """Reject a name that no body has, where a joint could be named as well."""
+        if isinstance(name, str) and (name not in self._numbers or name == "world"):
+            raise self._unknown(name, argument, self._parts)
+        self.number(name, argument)
 
     def by_body(self, given: Mapping[str, Any], argument: str) -> dict[str, Any]:
         """Return `given`, a mapping by bodies or joints, as a mapping by bodies."""

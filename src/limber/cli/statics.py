@@ -12,9 +12,9 @@ from limber import dynamics
 from limber.assembly import System
 from limber.checks import Array
 from limber.cli.subject import Subject
-from limber.drawing.coordinates import coordinates
 from limber.dynamics.evaluate import External
 from limber.joints import Free
+from limber.joints.coordinates import coordinates
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,10 +11,10 @@ from rich.table import Table
 from limber.assembly.extent import extent
 from limber.cli.case import Case
 from limber.cli.output import escape, escape_lines, pairs, table
-from limber.drawing.coordinates import ANGLE, DISPLACEMENT, coordinates
 from limber.drawing.tip import tip
 from limber.errors import DynamicsError
 from limber.joints import Free
+from limber.joints.coordinates import ANGLE, DISPLACEMENT, coordinates
 from limber.simulation import Result
 from limber.simulation.topology import TopologyChange
 

@@ -21,6 +21,7 @@ from limber.codegen.tracing import Model, Tracing
 from limber.dynamics.refusals import truncated_bodies
 from limber.dynamics.sweep import accurate_sweeps
 from limber.errors import ArgumentTypeError
+from limber.joints.coordinates import ANGLE, DISPLACEMENT, coordinates, speeds
 from limber.kernels import layout as L
 from limber.kernels.functions import INPUTS, INTERNAL, SWEEPS, Function, Quantity
 
@@ -149,9 +150,9 @@ def _argument(quantity: Quantity, s: System, request: Request | None = None) -> 
         axes = ("moment x", "moment y", "moment z", "force x", "force y", "force z")
         words = tuple(f"{axis} of closure {name!r}" for name in request.closures for axis in axes)
     elif quantity.shape == ("nq",):
-        words = tuple(s.describe_q(i) for i in range(s.nq))
+        words = tuple(s.describe_q(i) + _kind(s, i, "q") for i in range(s.nq))
     elif quantity.shape == ("nv",):
-        words = tuple(s.describe_v(i) for i in range(s.nv))
+        words = tuple(s.describe_v(i) + _kind(s, i, "v") for i in range(s.nv))
     elif quantity.shape == ("rows",):
         words = tuple(
             f"row {i} of closure {name!r}"
@@ -159,3 +160,15 @@ def _argument(quantity: Quantity, s: System, request: Request | None = None) -> 
             for i in range(span.stop - span.start)
         )
     return Argument(quantity.name, shape, quantity.meaning, words)
+
+
+def _kind(s: System, i: int, of: str) -> str:
+    """What a joint coordinate (`of` is "q") or speed ("v") is, in parentheses; empty for a mode."""
+    motions = {ANGLE: "rotation", DISPLACEMENT: "translation"}
+    for body, place in s.layout.items():
+        at = place.q_joint if of == "q" else place.v_joint
+        if at.start <= i < at.stop:
+            found = coordinates(s.joints[body]) if of == "q" else speeds(s.joints[body])
+            kind, name = found[i - at.start]
+            return f" ({kind if of == 'q' else motions[kind]} {name}".rstrip() + ")"
+    return ""

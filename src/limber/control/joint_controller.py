@@ -149,6 +149,6 @@ def one_each(name: str, given: Array, places: JointPlaces) -> Array:
     if given.ndim > 1 or given.size not in (1, len(places)):
         raise ArgumentValueError(
             f"{name} must be one number, or {len(places)} of them, one for each of {', '.join(places.labels)}; got "
-            f"{shown(given)}."
+            f"{shown(given.tolist())}."
         )
     return np.broadcast_to(given, (len(places),)).astype(float)

@@ -8,6 +8,8 @@ from limber.io.stops import Notes, stop_options
 from limber.io.urdf import UrdfJoint
 from limber.joints.physics import FARTHEST, JointOptions
 
+#: Limits of a revolute joint of so many radians, from four turns on, are probably degrees.
+LIKE_DEGREES = (25.0, 720.0)
 ONE_SPEED = ("revolute", "prismatic", "continuous")
 
 
@@ -43,6 +45,10 @@ def _options(joint: UrdfJoint, stops: bool, notes: Notes) -> JointOptions:
                 f"joint {joint.name!r} is continuous: its limits {lower:g} and {upper:g} are left out"
             )
     elif lower < upper:
+        if joint.kind == "revolute" and LIKE_DEGREES[0] < max(-lower, upper) <= LIKE_DEGREES[1]:
+            notes.single.append(
+                f"joint {joint.name!r}: its limits {lower:g} and {upper:g} look like degrees; URDF has radians"
+            )
         options |= stop_options(joint.name, lower, upper, effort if stops else 0.0, notes)
     else:
         notes.no_range.append(joint.name)

@@ -56,7 +56,8 @@ class JointOptions(TypedDict, total=False):
         stop_damping times the speed into the stop.  This factor is never negative: a stop does not pull.
     stop_softness : range, rad or m, over which a stop sets in.  The default is 1e-4 of the range between the limits, or
         of 1 rad or 1 m if that range is wider or has only one limit.
-    effort_limit, speed_limit : limits of the drive, N m or N, and rad/s or m/s; only controllers read them.
+    effort_limit, speed_limit : limits of the drive, N m or N, and rad/s or m/s.  The dynamics ignores them; `simulate`
+        warns of efforts above theirs.
     """
 
     armature: ArrayLike

@@ -10,11 +10,11 @@ import numpy as np
 
 from limber.bodies.section_forces import SectionForces
 from limber.checks import Array
-from limber.drawing import coordinates as C
 from limber.drawing.colours import COLOURS
 from limber.dynamics import jacobian
 from limber.dynamics.evaluate import evaluated
 from limber.errors import ArgumentValueError
+from limber.joints import coordinates as C
 from limber.plotting.panel import Line, Panel
 from limber.plotting.reference import Reference
 from limber.simulation.result import Result
@@ -102,12 +102,13 @@ def accelerations(selection: Selection) -> list[Panel]:
 
 
 def torques(selection: Selection) -> list[Panel]:
-    """Joint torques and forces."""
+    """Joint torques and forces; without the panel of the ones where only the others act, as on a free base."""
     r = selection.result
     labels = {C.ANGLE: "joint torque (N m)", C.DISPLACEMENT: "joint force (N)"}
-    return _joint_panels(
+    found = _joint_panels(
         selection, C.speeds, lambda b: r.tau[:, r.system.layout[b].v_joint], labels, None
     )
+    return [panel for panel in found if any(np.any(x.y) for x in panel.lines)] or found
 
 
 def errors(selection: Selection) -> list[Panel]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
 
@@ -13,13 +13,14 @@ from limber.assembly.closures import Closure, Relation, coordinate
 from limber.checks import Array, did_you_mean
 from limber.constraints.topology import Change, attach, lock, release, unlock
 from limber.dynamics import pose
+from limber.errors import ModelWarning, warn
 from limber.io.closures import ClosureSection, Coordinate
 from limber.io.document import Where
 from limber.io.fields import Flag, Name, NodeName, Number, Text, Vector, number, problem
 from limber.io.section import Section
 from limber.scenarios.states import check_body
 from limber.simulation import Event
-from limber.simulation.topology import changes_of, kind_of, subject_of
+from limber.simulation.topology import called, changes_of, kind_of, subject_of
 
 #: Keys that can be combined with `attach`.
 BESIDE_ATTACH = ("in_place", "restitution")
@@ -94,6 +95,22 @@ def described(event: Event) -> str:
     ]
     done += ["stop"] if event.terminal else []
     return f"{event.name + ': ' if event.name else ''}{when}: {', '.join(done)}"
+
+
+def warn_of_passed(events: Sequence[Event], q0: Array) -> None:
+    """Warn of events whose conditions are met at the start: they happen when the value is passed, which may be never."""
+    for event in events:
+        function = event.function
+        if isinstance(function, Distance | Passing):
+            off = function(0.0, q0, np.zeros(0))  # they do not depend on speeds
+            if off * event.direction > 0.0:
+                side, back = ("below", "above") if event.direction < 0 else ("above", "below")
+                warn(
+                    f"{called(event.name)}: {function.what()} is {off + function.value:.4g} at the start, {side} "
+                    f"{function.value:g} already. The event happens when it passes {function.value:g} from {back}, not "
+                    "before. For an event at the start, give `at: 0`.",
+                    ModelWarning,
+                )
 
 
 def on_system(event: Event, system: System) -> Event:

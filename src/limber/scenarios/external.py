@@ -27,6 +27,11 @@ class WrenchTableSection(Section):
     def build(self, where: Where) -> Table:
         """The table."""
         given = next(x for x in (self.values, self.force, self.moment) if x is not None)
+        key = next(k for k in self.one_of if getattr(self, k) is given)
+        if len(given) != len(self.times):
+            raise where.error(
+                f"needs one row for each of the {len(self.times)} times, got {len(given)}.", key
+            )
         wrench = given
         if self.values is None:
             wrench = np.zeros((len(given), 6))

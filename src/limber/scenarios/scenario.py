@@ -38,7 +38,7 @@ from limber.io.section import Section, validated
 from limber.orbit import Environment
 from limber.scenarios.controllers import ControllerSection
 from limber.scenarios.environment import EnvironmentSection, SloshSection
-from limber.scenarios.events import EventSection, scenario_events, waiting_closures
+from limber.scenarios.events import EventSection, scenario_events, waiting_closures, warn_of_passed
 from limber.scenarios.external import WrenchSection, external_forces
 from limber.scenarios.initial import InitialSection
 from limber.scenarios.joint_paths import PathsSection
@@ -314,6 +314,7 @@ class ScenarioSection(Section):
             q0 = initial.settled(system, q0, v0, torque, external, here, held=list(motion))
         known = waiting_closures(system, self.closures, where / "closures")
         events = scenario_events(system, self.events, known, self.duration, where / "events")
+        warn_of_passed(events, q0)
         if events and self.method in PEERS:
             raise where.error(
                 f"{self.method} is a method of another library, which does not support events. Use a method of Limber, or "

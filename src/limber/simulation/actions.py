@@ -17,14 +17,14 @@ from limber.simulation.motions import AGREES
 from limber.simulation.run import Run
 from limber.simulation.states import coordinates, speeds
 from limber.simulation.tanks import drained
-from limber.simulation.topology import carried_out, changes_of, energy_of, refuse_changes
+from limber.simulation.topology import called, carried_out, changes_of, energy_of, refuse_changes
 
 
 def act(run: Run, event: Event) -> bool:
     """Carry out the action of an event; return whether it requests the end of the run."""
     if event.action is None:
         return False
-    what = f"the action of event {event.name!r}"
+    what = f"the action of {called(event.name)}"
     answer: Any = event.action
     if changes_of(answer) is None:
         answer = _answer(run, event, what)
@@ -82,14 +82,14 @@ def _change_topology(run: Run, changes: Sequence[Change], event: Event) -> None:
     refuse_changes(changes, run.settings.engine, run.forces.names)
     if run.forces.masses(np.array(run.t)):
         raise ArgumentValueError(
-            f"event {event.name!r} changes the topology, but burns change the mass of a tank: one run cannot do both. "
+            f"{called(event.name)} changes the topology, but burns change the mass of a tank: one run cannot do both. "
             "Stop the run at the event, and continue with a system that has the remaining masses."
         )
     for change in changes:
         s, y = run.system, run.state
         done = carried_out(change, s, y[: s.nq], y[s.nq :], run.stages.known, run.t, event.name)
         if run.forces.field is not None:
-            run.forces.field.refuse_held(done.system, f"event {event.name!r} at t = {run.t:.6g} s")
+            run.forces.field.refuse_held(done.system, f"{called(event.name)} at t = {run.t:.6g} s")
         y[: s.nq], y[s.nq :] = done.q_after, done.v_after
         if done.system is not s:
             run.reclose(done.system)

@@ -12,6 +12,7 @@ from limber.checks import Array, shown
 from limber.dynamics.refusals import quaternions
 from limber.errors import ArgumentTypeError, ArgumentValueError, ModelWarning, warn
 from limber.simulation.events import Event
+from limber.simulation.topology import called
 
 #: The motion just after a state is probed by small moves along it.  The smallest move changes the state by NUDGE of
 #: itself; PROBES are the multiples of it that are tried.
@@ -236,7 +237,7 @@ class Crossings:
             event = self.events[i]
             if event.action is not None:
                 warn(
-                    f"the action of event {event.name!r} at t = {self._t:.6g} s leaves the function of the event at rest "
+                    f"the action of {called(event.name)} at t = {self._t:.6g} s leaves the function of the event at rest "
                     "at zero, and the forces then move it to the other side, where the event does not occur again. If it "
                     "should stay at zero, stop the run there (terminal=True) or hold the motion with a force.",
                     ModelWarning,
@@ -315,12 +316,12 @@ def _value(event: Event, t: float, q: Array, v: Array) -> float:
     value = np.asarray(event.function(t, q, v))  # type: ignore[operator]
     if value.dtype.kind == "b":
         raise ArgumentTypeError(
-            f"the function of event {event.name!r} must return a number that crosses zero where the event occurs; at "
+            f"the function of {called(event.name)} must return a number that crosses zero where the event occurs; at "
             f"t = {t:.6g} s it returned {shown(value)}, a truth value."
         )
     if value.dtype.kind not in "iuf" or value.size != 1 or not np.isfinite(value).all():
         raise ArgumentValueError(
-            f"the function of event {event.name!r} must return one finite number; at t = {t:.6g} s it returned "
+            f"the function of {called(event.name)} must return one finite number; at t = {t:.6g} s it returned "
             f"{shown(value)}."
         )
     return float(value.reshape(()))

@@ -17,6 +17,7 @@ from limber.simulation.progress import Progress, interrupted
 from limber.simulation.result import Result, Statistics, columns
 from limber.simulation.run import Run
 from limber.simulation.stepping import Show, advance_to
+from limber.simulation.topology import called
 from limber.simulation.validity import refuse_indefinite, warn_of_doubts
 
 
@@ -37,7 +38,7 @@ def integrated(
             run.start()
             stop = _through_events(run, events, happened, show)
             if stop is not None:
-                message = f"stopped by event {stop!r} at t = {run.t:.6g} s"
+                message = f"stopped by {called(stop)} at t = {run.t:.6g} s"
                 return _finished(run, happened, began, message, stopped=True)
         except KeyboardInterrupt:
             message = interrupted(run.t)

@@ -173,6 +173,11 @@ def refuse_changes(changes: Sequence[Change], engine: str, driven: Sequence[str]
         )
 
 
+def called(name: str) -> str:
+    """What messages call an event with this name."""
+    return f"event {name!r}" if name else "an event without a name"
+
+
 def carried_out(
     change: Change, system: System, q: Array, v: Array, known: Known, t: float, event: str
 ) -> TopologyChange:
@@ -190,7 +195,7 @@ def carried_out(
             name = subject_of(change) or _free_name(change, system, known)
         _refuse_other_kind(changed.system, known)
     except LimberError as error:
-        raise SimulationError(f"the action of event {event!r} at t = {t:.6g} s: {error}") from error
+        raise SimulationError(f"the action of {called(event)} at t = {t:.6g} s: {error}") from error
     if isinstance(change, Attach) and name not in known and name not in changed.system.closures:
         # if the ends separate again, the closure stays inactive, and a later change may name it
         known[name] = given_closure(change.closure, system.attachments, {*known, *system.closures})

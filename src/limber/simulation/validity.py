@@ -36,6 +36,7 @@ from limber.dynamics.theory import (
 )
 from limber.errors import SimulationError
 from limber.integrators.context import RUNAWAY
+from limber.simulation.efforts import warn_of_efforts
 from limber.simulation.result import Result
 
 #: Rotations of nodes are checked in so many rows, spread over the result; spins and axial loads in so many, and in the
@@ -164,8 +165,9 @@ def _followed_by(error: SimulationError, text: str, result: Result) -> Simulatio
 
 
 def warn_of_doubts(result: Result) -> None:
-    """Warn of rows that the theory does not cover: deformations beyond it, and singular cut joints."""
+    """Warn of rows that the theory does not cover, of torques above the limits of drives, and of singular cut joints."""
     warn_outside_theory(result)
+    warn_of_efforts(result)
     # the warning about the first row was given when the run began
     for system, rows, part in result.parts():
         later = (rows > 0) & np.isfinite(part.q).all(axis=1)

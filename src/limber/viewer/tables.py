@@ -8,7 +8,7 @@ from html import escape
 import numpy as np
 
 from limber.assembly.closures import Closure
-from limber.drawing import coordinates as C
+from limber.joints import coordinates as C
 from limber.simulation.result import Result
 from limber.version import __version__
 

@@ -17,9 +17,9 @@ import numpy as np
 from limber.assembly.parameters import Parameter
 from limber.assembly.system import System
 from limber.checks import Array
-from limber.drawing.coordinates import ANGLE, DISPLACEMENT, QUATERNION, coordinates, speeds
 from limber.errors import ArgumentValueError
 from limber.exchange.fmi.units import NOT_NEGATIVE, OF_JOINTS, OF_PARAMETERS, SYMMETRIC
+from limber.joints.coordinates import ANGLE, DISPLACEMENT, QUATERNION, coordinates, speeds
 
 #: A place on a body: its node, by name or number, or None for the body frame.
 End = tuple[str, str | int | None]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from limber.joints import Joint
+from limber.joints.base import Joint
 from limber.kernels import layout
 
 ANGLE, DISPLACEMENT, QUATERNION = "angle", "displacement", "quaternion"
