@@ -267,7 +267,7 @@ def test_the_dataset_has_variables_as_coordinates(tmp_path):
         ("link.EI:", "torqe.constant:", "torque"),
         ("link.EI:", "torque.constant.lnk.a:", "lnk"),
         ("scales: [load.mass, load.inertia]", "scales: [load.mass, link.EI]", "more than one"),
-        ("scales: [load.mass, load.inertia]", "scales: [atol]", "leaves out"),
+        ("scales: [load.mass, load.inertia]", "scales: [atol]", "does not contain"),
         ("uniform: [0.5, 1.5]", "uniform: [1.5, 0.5]", "low must be less"),
         ("monte_carlo: 12", "monte_carlo: 0", "sample.monte_carlo"),
         ("monte_carlo: 12", "sobol: 12", "power of two"),

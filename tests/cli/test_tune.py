@@ -41,7 +41,7 @@ def test_poles_of_the_delay_are_left_out_and_modes_are_in_K():
     file = EXAMPLES / "controlled_arm.yaml"
     assert max(limber_json("tune", file, *given)["frequencies"]) < 250.0
     text = limber("tune", file, *given).stdout
-    assert "such as those of a delay, are left out" in text and "of the modes" in text
+    assert "such as those of a delay, are left out" in text and "on the modes" in text
 
 
 def test_a_low_bandwidth_without_rotor_inertia_is_explained(tmp_path):

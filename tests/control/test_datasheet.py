@@ -66,7 +66,7 @@ def test_files_of_users_are_read_and_checked(tmp_path):
         ("name: x\nkind: gyro\nsource: y\noptions: 3\n", "options must be a mapping"),
         ("nmae: x\n", "'nmae' is not a known key"),
         ("[1, 2\n", "is not YAML"),
-        ("3", "is a mapping"),
+        ("3", "must be a mapping"),
     ):
         path.write_text(text)
         with pytest.raises(lb.LimberError, match=message):

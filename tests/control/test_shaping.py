@@ -147,7 +147,7 @@ def test_what_cannot_be_is_refused():
     move = lb.trajectories.Quintic(0.0, 1.0, 1.0)
     with pytest.raises(lb.LimberError, match="damping must be below 1"):
         zv(1.0, 1.0)
-    with pytest.raises(lb.LimberError, match="sum 1"):
+    with pytest.raises(lb.LimberError, match="add up to 1"):
         lb.control.Shaper([0.0, 1.0], [0.5, 0.4])
     with pytest.raises(lb.LimberError, match="loses more than that"):
         ei(1.0, 0.5, tolerance=0.9)

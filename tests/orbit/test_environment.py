@@ -174,10 +174,10 @@ def test_wrong_arguments_are_refused():
         lb.orbit.elements(-1.0, 0.1)
     with pytest.raises(ArgumentValueError, match="must not be parallel"):
         lb.orbit.state((7e6, 0.0, 0.0), (1.0, 0.0, 0.0))
-    with pytest.raises(ArgumentTypeError, match=r"planet must be a lb\.orbit\.Planet"):
+    with pytest.raises(ArgumentTypeError, match=r"planet must be an lb\.orbit\.Planet"):
         lb.orbit.Orbit((7e6, 0.0, 0.0), (0.0, 1.0, 0.0), planet="earth")
     for orbit in (lb.orbit.circular, lb.orbit.elements):
-        with pytest.raises(ArgumentTypeError, match=r"planet must be a lb\.orbit\.Planet.*'mars'"):
+        with pytest.raises(ArgumentTypeError, match=r"planet must be an lb\.orbit\.Planet.*'mars'"):
             orbit(7e6, planet="mars")
     env = lb.orbit.Environment(LOW)
     with pytest.raises(ArgumentTypeError, match="system must be a limber System, got NoneType"):

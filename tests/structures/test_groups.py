@@ -100,7 +100,7 @@ def test_named_faces_of_meshes_are_such_groups():
 
 def test_a_node_goes_before_a_group_of_its_name():
     with pytest.warns(
-        lb.ModelWarning, match="the group '20' has the name of a node: .* is the node"
+        lb.ModelWarning, match="the group '20' has the name of a node: .* means the node"
     ):
         s, _ = bar(**{"20": [0, 1]})
     body = s.reduce(clamped="ROOT", interface="20", modes=1)

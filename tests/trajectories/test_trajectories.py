@@ -224,7 +224,7 @@ REFUSED = [
     (lambda: Quintic([[0.0]], 1.0, 1.0), r"start must have shape"),
     (lambda: Trapezoid(0.0, 1.0, 0.0, 1.0), "max_velocity must be greater than 0"),
     (lambda: Trapezoid(0.0, 1.0, 1.0, -1.0), "max_acceleration must be greater than 0"),
-    (lambda: Trapezoid(0.0, 1e300, 1e-300, 1.0), "too long"),
+    (lambda: Trapezoid(0.0, 1e300, 1e-300, 1.0), "overflows"),
     (lambda: Waypoints([1.0], 1.0, 1.0), "at least two waypoints"),
     (lambda: Sequence([]), "list of trajectories"),
     (lambda: Sequence([Hold(0.0, 1.0), 3.0]), r"parts\[1\] must be a trajectory"),
