@@ -289,5 +289,5 @@ def test_modes_that_are_out_of_balance_are_told(s):
         warnings.simplefilter("error", lb.ModelWarning)
         lb.control.Loop(heavy, LQR(weights(heavy), 0.05, sample_time=0.002, about=bent))
         lb.control.Loop(s, LQR(weights(s), 0.05, sample_time=0.002, about=s.neutral()))
-    with pytest.warns(lb.ModelWarning, match="no equilibrium of 'arm' .* mode 1 of body"):
+    with pytest.warns(lb.ModelWarning, match="not an equilibrium of 'arm' .* mode 1 of body"):
         lb.control.Loop(heavy, LQR(weights(heavy), 0.05, sample_time=0.002, about=heavy.neutral()))

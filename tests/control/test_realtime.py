@@ -342,7 +342,7 @@ def test_sides_that_do_not_fit_together_say_so():
     p.link.coming.append(bytes(hello.seal(0, 0)))
     with pytest.raises(
         rt.WireError,
-        match=r"controller says sample time 0.5 s, 7 numbers.*plant sample time 0.002 s, 3 numbers",
+        match=r"controller has sample time 0.5 s, 7 numbers.*plant has sample time 0.002 s, 3 numbers",
     ):
         p.remote.connect()
 

@@ -57,7 +57,7 @@ REFUSED = {
     ),
     "limits that do not fit the command": (
         lambda s: lb.simulate(s, 0.02, torque=control.Guard(Still(), limit=[1.0, 2.0])),
-        "limit of the guard must be one number, or 1",
+        "limit of the guard must be one number or 1",
     ),
     "a negative walk": (lambda s: control.AttitudeEstimator(bias_walk=-1.0), "bias_walk must be"),
     "biases of two axes": (lambda s: control.AttitudeEstimator([0.0, 1.0]), "bias must be"),
