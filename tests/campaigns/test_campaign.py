@@ -365,7 +365,7 @@ def test_prescribed_motions_begin_where_each_case_starts(tmp_path):
 
 def test_entries_that_are_parts_of_others_are_refused(tmp_path):
     written(tmp_path)
-    with pytest.raises(lb.LimberError, match=r"'initial\.q\.link' lies within 'initial\.q'"):
+    with pytest.raises(lb.LimberError, match=r"'initial\.q\.link' is part of 'initial\.q'"):
         lb.campaign(
             tmp_path / "arm.yaml", vary={"initial.q": [{"link": 0.1}], "initial.q.link": [0.1, 0.2]},
             method="grid", keep={"end": {"final": {"joint": "link"}}},

@@ -138,7 +138,7 @@ BAD = {
     "short": (lambda q: (q, q[:4], q), V, r"v \(speeds\) must have shape \(5,\).*got \(4,\)"),
     "number": (lambda q: (1.0, q, q), V, r"q \(coordinates\) must have shape \(5,\).*got \(\)"),
     "turned": (lambda q: (np.zeros((5, 3)), q, q), V, r"q .*got \(5, 3\)"),
-    "batches": (lambda q: (np.zeros((2, 5)), np.zeros((3, 5)), q), V, r"the batch dimensions do not fit together: q \(2, 5\), v \(3, 5\)"),
+    "batches": (lambda q: (np.zeros((2, 5)), np.zeros((3, 5)), q), V, r"the batch dimensions do not match: q \(2, 5\), v \(3, 5\)"),
 }  # fmt: skip
 
 

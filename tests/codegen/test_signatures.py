@@ -48,8 +48,8 @@ def test_a_compiler_of_the_environment_that_is_no_command(monkeypatch):
     c_compiler.compiler.cache_clear()
     try:
         for command, message in (
-            ("/nonexistent/cc", "asks for '/nonexistent/cc'"),
-            ('gcc "', "no command"),
+            ("/nonexistent/cc", "specifies '/nonexistent/cc'"),
+            ('gcc "', "not a command"),
         ):
             monkeypatch.setenv("CC", command)
             with pytest.raises(lb.LimberError, match=message):

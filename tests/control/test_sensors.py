@@ -261,7 +261,7 @@ def test_wrong_arguments_are_named(s):
             "panel", "g1", rate=1.0
         ).reader(s),
         "give y or z": lambda: lb.control.StrainGauge("panel", at="root", rate=1.0),
-        "has no range": lambda: lb.control.StarTracker("hub", rate=1.0, range=1.0),
+        "does not support range": lambda: lb.control.StarTracker("hub", rate=1.0, range=1.0),
         "must be one number or 3": lambda: lb.control.Loop(
             s, Still(), sensors=[lb.control.Gyro("hub", rate=1.0, bias=[1.0, 2.0])]
         ),

@@ -109,7 +109,7 @@ def test_arguments_go_by_order_and_by_name():
     assert signature.batch([(5, 1, 10), (3, 9), (9,), ()]) == (5, 3)
     with pytest.raises(ArgumentValueError, match=r"^v \(.*must have shape \(9,\).*got \(8,\)"):
         signature.batch([(10,), (8,), (9,), ()])
-    with pytest.raises(ArgumentValueError, match=r"do not fit together: q \(5, 10\), v \(4, 9\)"):
+    with pytest.raises(ArgumentValueError, match=r"do not match: q \(5, 10\), v \(4, 9\)"):
         signature.batch([(5, 10), (4, 9), (9,), ()])
 
 

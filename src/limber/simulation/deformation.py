@@ -37,6 +37,6 @@ def strain(result: Result, body: str, gauge: str | None) -> Array:
     if gauge not in recovery.gauges:
         known = ", ".join(map(repr, recovery.gauges))
         raise ArgumentValueError(
-            f"gauge={shown(gauge)} is not a strain gauge of body {body!r}; its gauges are: {known}."
+            f"gauge={shown(gauge)} is not a gauge of body {body!r}; its gauges are: {known}."
         )
     return result.modal(body) @ recovery.strain[recovery.gauges.index(gauge)]

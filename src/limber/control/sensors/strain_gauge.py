@@ -76,7 +76,7 @@ class StrainGauge(Sensor):
         for gauge in self.gauges:
             if gauge not in known:
                 raise ArgumentValueError(
-                    f"sensor {self.name!r}: {shown(gauge)} is not a strain gauge of body {self.body!r}; its gauges are: "
+                    f"sensor {self.name!r}: {shown(gauge)} is not a gauge of body {self.body!r}; its gauges are: "
                     f"{', '.join(map(repr, known)) or 'none'}."
                 )
         assert recovery is not None and recovery.strain is not None
