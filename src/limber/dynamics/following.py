@@ -69,9 +69,8 @@ def _refuse_broken(
     off, *sizes = evaluated(system, "row_accelerations", (q, v, parts))
     # at rest all parts are zero, and what is left of balanced forces is rounding; in motion, so is that of the positions of the ends
     turns = turning(system)
-    at_rest = NOTHING * max(1.0, float(np.linalg.norm(system.gravity)))
-    in_motion = row_digits(system, q) * (turns @ np.abs(vdot) + (turns @ np.abs(v)) ** 2)
-    rounding = at_rest + in_motion
+    moved = row_digits(system, q) * (turns @ np.abs(vdot) + (turns @ np.abs(v)) ** 2)
+    rounding = moved + NOTHING * max(1.0, float(np.linalg.norm(system.gravity)))
     if (np.abs(off) > np.maximum(BROKEN * np.abs(sizes).max(), rounding)).any():
         said = worst(system, off, "would have the acceleration {:.3g} (rad/s^2 or m/s^2)")
         raise ArgumentValueError(
