@@ -157,6 +157,22 @@ def test_transfer_functions_give_parameters(arm):
     assert len(found.residuals) == 4 and found.residuals[0].axis == "frequency (rad/s)"
 
 
+def test_noise_of_transfer_functions_does_not_bias_the_result(arm):
+    """Weights by the measured magnitudes would favour what is measured too small, by more than a standard error here."""
+    omega = np.geomspace(3.0, 200.0, 40)
+    H = response(arm, omega)
+    coherence = np.full(H.shape, 0.5)
+    deviation = np.abs(H) * np.sqrt((1.0 - coherence) / (2.0 * 16 * coherence))
+    truth = {"link.EI": 50.0, "link.damping_ratio": 0.02, "tool.mass": 0.5}
+    errors = []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        noisy = H + deviation * (rng.standard_normal(H.shape) + 1j * rng.standard_normal(H.shape))
+        found = fit_frequency_response(arm, NAMES, omega, noisy, INPUTS, OUTPUTS, coherence=coherence, averages=16)  # fmt: skip
+        errors.append([(found.values[n] - x) / found.standard_errors[n] for n, x in truth.items()])
+    assert np.abs(np.mean(errors, axis=0)).max() < 3.0 / np.sqrt(len(errors))
+
+
 def test_transfer_functions_refused(arm):
     omega = np.array([1.0, 2.0])
     with pytest.raises(ValueError, match=r"response must have shape \(2, 2, 1\)"):

@@ -5,13 +5,15 @@ Slopes    dH = dD + dC X + Y dA X + Y dB,    X = (i w - A)^{-1} B,  Y = C (i w -
           A, B, C, D are those of `lb.linearize`, and their derivatives with respect to the parameters are exact too
           (`linear_slopes`).
 Variance  of the real and the imaginary part of H with the coherence g^2 and n averages: |H|^2 (1 - g^2) / (2 n g^2)
-          (Bendat & Piersol, Random Data, 9.2)
+          (Bendat & Piersol, Random Data, 9.2).  |H| is that of the model, because weights with the errors of the
+          measured magnitudes would favour points that are measured too small.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -30,6 +32,10 @@ from limber.identification.unknowns import Sought, sought, with_numbers
 
 #: Coherences above this are set to this value, because no measurement is free of noise.
 COHERENT = 1.0 - 1e-9
+#: Magnitudes of the model count as far as they are within this factor of the measured ones.
+APART = 3.0
+#: Changes of weights by less than this fraction are not worth another search.
+SETTLED = 0.01
 #: What is said of the noise.
 LEVEL = "response"
 
@@ -126,7 +132,10 @@ def _complex(name: str, given: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
 
 
 class FrequencyProblem(Problem):
-    """Residuals of transfer functions, relative to the measured ones times `level`."""
+    """Residuals of transfer functions, relative to their magnitudes times `level`.
+
+    The magnitudes are the measured ones at first, and those of the model after `reweigh`.
+    """
 
     def __init__(
         self,
@@ -139,10 +148,8 @@ class FrequencyProblem(Problem):
         point: AtRest,
     ):
         self.omega, self.point = omega, point
-        size = np.abs(H) * level
-        typical = np.nan_to_num(np.abs(H)).max(axis=0, keepdims=True, initial=0.0)
-        # a response of zero would have all the weight
-        self._units = np.maximum(size, 1e-6 * typical * level)
+        self._measured, self._level = H, level
+        self._units = self._units_for(np.abs(H))
         self._there = []
         channels = []
         for i, output in enumerate(model.outputs):
@@ -150,13 +157,39 @@ class FrequencyProblem(Problem):
                 there = np.flatnonzero(np.isfinite(H[:, i, j]))
                 if not len(there):
                     continue
-                scaled = H[there, i, j] / self._units[there, i, j]
-                for part, y in (("real", scaled.real), ("imaginary", scaled.imag)):
+                for part in ("real", "imaginary"):
                     label = f"{output} / {entry}, {part}"
                     axis = "frequency (rad/s)"
                     self._there.append((i, j, part))
-                    channels.append(Channel("response", label, "", axis, LEVEL, 0, 0, there, omega[there], y))  # fmt: skip
-        super().__init__(system, unknowns, channels, {})
+                    channels.append(Channel("response", label, "", axis, LEVEL, 0, 0, there, omega[there], np.empty(0)))  # fmt: skip
+        super().__init__(system, unknowns, self._scaled(channels), {})
+
+    def _units_for(self, size: Array) -> Array:
+        """The units of the residuals for magnitudes (k, outputs, inputs)."""
+        typical = np.nan_to_num(np.abs(self._measured)).max(axis=0, keepdims=True, initial=0.0)
+        # a response of zero would have all the weight
+        return np.maximum(size, 1e-6 * typical) * self._level
+
+    def _scaled(self, channels: list[Channel]) -> list[Channel]:
+        """The channels with the measured response in the present units."""
+        self.channels = channels
+        parts = self._channel_parts(self._measured)
+        return [replace(c, y=y) for c, y in zip(channels, parts)]
+
+    def reweigh(self, z: Array) -> float:
+        """Weight the residuals by the magnitudes of the model at z; return by which fraction the weights changed."""
+        system, point = self._system(z)
+        modelled, measured = (
+            np.abs(_response(point.model(system), self.omega)[0]),
+            np.abs(self._measured),
+        )
+        units = self._units_for(np.clip(modelled, measured / APART, measured * APART))
+        change = float(np.nanmax(np.abs(units / self._units - 1.0), initial=0.0))
+        if change > SETTLED:
+            self._units = units
+            self.channels = self._scaled(self.channels)
+            self._kept.clear()
+        return change
 
     def until(self, part: float) -> Problem:
         """Return the problem itself: windows do not apply to frequencies."""

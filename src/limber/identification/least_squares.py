@@ -77,6 +77,10 @@ class Problem:
         )
         self._kept: dict[Callable[[Array], Any], tuple[bytes, Any]] = {}
 
+    def reweigh(self, z: Array) -> float:
+        """Weight the residuals by the model at z, if the weights depend on it; return by which fraction they changed."""
+        return 0.0
+
     def until(self, part: float) -> Problem:
         """The problem with only the first part of each experiment."""
         raise NotImplementedError

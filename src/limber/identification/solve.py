@@ -22,7 +22,8 @@ from limber.identification.whiteness import probability_of_white
 
 #: The confidence of bounds.
 CONFIDENCE = 0.95
-#: Estimated noise is settled if it changes by no more than this fraction; at most this many times is it estimated.
+#: Estimated noise and weights that depend on the model are settled if they change by no more than this fraction; at most this
+#: many times are they found again.
 SETTLED, PASSES = 0.01, 10
 #: Residuals count as coloured, or as too large or too small, if noise had them with a lower probability than this.
 DOUBT = 1e-4
@@ -113,9 +114,7 @@ def _searched(
             x_scale="jac", ftol=PRECISION, xtol=PRECISION, gtol=PRECISION, max_nfev=most,
         )  # fmt: skip
         z, evaluations = search.x - 1.0, evaluations + search.nfev + search.njev
-        if not estimated:
-            break
-        changed = 0.0
+        changed = problem.reweigh(z)
         for name in estimated:
             level = _estimated(problem, search.fun, name)
             changed = max(changed, float(np.abs(level / problem.noise[name] - 1.0).max()))
