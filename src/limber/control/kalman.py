@@ -105,7 +105,7 @@ class Kalman:
     """
 
     #: Arguments whose names are those of the estimate, and the attributes that keep them.
-    kept_as: ClassVar[Mapping[str, str]] = {"q": "about"}
+    kept_as: ClassVar[Mapping[str, str]] = {"q": "about", "load": "_loads"}
 
     def __init__(
         self,
