@@ -302,7 +302,8 @@ class Kalman:
         """Return the estimate of q and v at a sample."""
         now, before = self._torques(measured), self._torques_before
         mean = (1.0 - self._late) * now + self._late * before
-        span = Span(t, mean, before, now, self._last + self._late * self.sample_time)
+        change = self._last + (self._late + 10.0**-DIGITS) * self.sample_time
+        span = Span(t, mean, before, now, change)
         self._torques_before, self._last = now, t
         new = []
         for i, sensor in enumerate(self._sensors):
