@@ -283,6 +283,21 @@ def test_readings_at_a_jump_of_the_torques_tell_of_those_before(s, q, delay):
     assert np.allclose(estimate(600.0), estimate(200.0), atol=1e-10)
 
 
+@pytest.mark.parametrize("delay", [0.0, T])
+def test_an_unknown_force_from_the_beginning_does_not_mislead_the_filter(s, q, delay):
+    """A force of the size that the density allows: all errors are within what the filter expects of them."""
+    sensors = [encoder(), Accelerometer("load", rate=200.0, noise=1e-2, delay=delay)]
+    kalman = Kalman(0.1, initial=1e-4, record=True)
+    c = LQR(1.0, 0.1, sample_time=T, about=q, observer=kalman)
+    loop = Loop(s, c, sensors=sensors, seed=1, initial=hold(s, q)[[0, 2]])
+    pushed = {("load", None): [0.0, 0.0, 0.0, 0.0, 0.0, 0.5]}
+    r = lb.simulate(s, 0.05, q0=q, torque=loop, external=pushed, every=T)
+    seen = r.signals["estimate"]
+    truth = np.hstack([r.q, r.v])[np.rint(seen.t / T).astype(int)]
+    ratio = nees(seen.y - truth, np.array(kalman.covariances))
+    assert ratio.max() < 25.0
+
+
 def test_sensors_that_a_filter_takes_can_be_chosen(s, q):
     silent = Accelerometer("load", rate=200.0)  # without noise: only recorded
     kalman = Kalman(0.1, sensors=["encoder"])
