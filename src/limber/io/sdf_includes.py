@@ -39,12 +39,19 @@ class Includes:
         if element.tag not in ("sdf", "world", "model"):
             return element
         children: list[Element] = []
+        names = {child.attributes.get("name") for child in element.all("model")}
         for child in element.children:
-            children += (
-                self._included(child, inside)
-                if child.tag == "include"
-                else [self._whole(child, inside)]
-            )
+            if child.tag != "include":
+                children.append(self._whole(child, inside))
+                continue
+            for model in self._included(child, inside):
+                name = model.get("name")
+                if name in names:
+                    raise child.error(
+                        f"there is a second model {name!r}: give this <include> a <name> of its own."
+                    )
+                names.add(name)
+                children.append(model)
         return replace(element, children=children)
 
     def _included(self, include: Element, inside: tuple[Path, ...]) -> list[Element]:
