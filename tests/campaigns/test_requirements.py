@@ -42,7 +42,7 @@ def test_failed_cases_and_unknown_numbers_do_not_meet_a_requirement():
     ):
         with pytest.raises(lb.LimberError, match=words):
             done.requirement("y", **given)
-    with pytest.raises(lb.LimberError, match="not one with one number"):
+    with pytest.raises(lb.LimberError, match="not a quantity with one number"):
         done.requirement("z", below=1)
 
 
