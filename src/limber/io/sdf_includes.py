@@ -115,5 +115,5 @@ def _version(element: Element) -> tuple[int, int]:
     words = element.attributes.get("version", "1.7")
     match = re.fullmatch(r"\s*(\d{1,3})\.(\d{1,3})\s*", words)
     if match is None:
-        raise element.error(f"version of <sdf> must be as in 1.9, got {words[:60]!r}.")
+        raise element.error(f"version of <sdf> must be a number such as 1.9, got {words[:60]!r}.")
     return int(match[1]), int(match[2])
