@@ -62,6 +62,14 @@ def test_a_study_file_takes_correlations(tmp_path):
     with pytest.raises(lb.FileError, match=r"correlate: 'link.E' is not among.*Did you mean 'link.EI'") as caught:  # fmt: skip
         lb.campaigns.load_study(written(tmp_path, wrong))
     assert caught.value.key == "correlate"
+    twice = STUDY.replace(
+        "sample:", "correlate: [[load, link.EI, 0.9], [link.EI, load, 0.5]]\nsample:"
+    )
+    with pytest.raises(
+        lb.FileError, match=r"correlate: 'link.EI' and 'load' are named twice"
+    ) as caught:
+        lb.campaigns.load_study(written(tmp_path, twice))
+    assert caught.value.key == "correlate"
 
 
 @pytest.mark.parametrize(

@@ -194,7 +194,7 @@ def test_loads_stresses_and_sampled_signals_are_signals(loaded):
     [
         ({"max": {"section_moment": ["link", "rot"]}}, r"keep\['x'\].*rot"),
         ({"max": {"section_moment": ["load", "root"]}}, r"keep\['x'\].*no section forces"),
-        ({"max": {"section_moment": "link"}}, r"must be \[body, node\]"),
+        ({"max": {"section_moment": "link"}}, r"must be \[body, station\]"),
         ({"max": {"section_moment": ["link", True]}}, r"must be \[body, station\]"),
         ({"max": {"strain": ["link", "gauge"]}}, r"keep\['x'\].*no strain gauges"),
         ({"max": {"acceleration": ["link", "tpi"]}}, "tpi"),

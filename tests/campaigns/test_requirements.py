@@ -42,8 +42,28 @@ def test_failed_cases_and_unknown_numbers_do_not_meet_a_requirement():
     ):
         with pytest.raises(lb.LimberError, match=words):
             done.requirement("y", **given)
-    with pytest.raises(lb.LimberError, match="not one with one number"):
+    with pytest.raises(lb.LimberError, match="not a quantity with one number"):
         done.requirement("z", below=1)
+
+
+def test_infinite_quantities_lie_beyond_every_limit():
+    done = lb.campaign(
+        lambda x: x, vary={"x": [-np.inf, 1.0, np.inf]}, method="listed", processes=1
+    )
+    assert done.requirement("value", above=0.0).met == 2
+    assert done.requirement("value", below=2.0).met == 2
+    assert done.requirement("value", above=0.0, below=2.0).met == 1
+
+
+def test_results_say_that_requirements_on_several_numbers_are_not_evaluated():
+    a = lb.Assembly("a")
+    a.attach("b", lb.RigidBody(1.0, inertia=np.eye(3)), lb.Universal("x", "y"))
+    vary = {"b.mass": {"uniform": [1, 2]}}
+    keep = {"q": {"final": {"joint": "b"}, "below": 1.0}, "p": {"final": {"joint": "b"}}}
+    done = lb.campaign(a.build(), 0.1, vary=vary, samples=2, keep=keep, processes=1)
+    assert not done.requirements
+    told = ["requirement is not evaluated: select one number" in x for x in done.remarks]
+    assert told == [True, False]
 
 
 def test_cases_that_are_not_drawn_have_no_interval():

@@ -79,7 +79,7 @@ def test_two_outputs_have_two_names(folder):
     same = folder / "a.html"
     options = ["--csv", same, "--report", same]
     done = limber("simulate", folder / "model.yaml", "--duration", 0.1, *options, code=2)
-    assert "by --csv already" in " ".join(done.output.split())
+    assert "already written by --csv" in " ".join(done.output.split())
     assert not same.exists()
 
 

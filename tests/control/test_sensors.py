@@ -257,7 +257,7 @@ def test_wrong_arguments_are_named(s):
         "give counts or quantization": lambda: E(rate=1.0, counts=10, quantization=0.1),
         "has a quaternion": lambda: E("hub", rate=1.0).reader(s),
         "is fixed": lambda: E("tool", rate=1.0).reader(s),
-        "is not a strain gauge of body 'panel'": lambda: lb.control.StrainGauge(
+        "is not a gauge of body 'panel'": lambda: lb.control.StrainGauge(
             "panel", "g1", rate=1.0
         ).reader(s),
         "give y or z": lambda: lb.control.StrainGauge("panel", at="root", rate=1.0),

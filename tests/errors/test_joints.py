@@ -51,7 +51,7 @@ JOINTS = [
     (lambda: lb.SimpleJoint(np.zeros((6, 0))), V, "H has no columns: .*use Fixed"),
     (lambda: lb.SimpleJoint(np.ones(6)), V, r"H must have shape \(6, r\), got \(6,\)"),
     (lambda: lb.SimpleJoint(np.eye(6)[:2]), V, r"H must .*\(2, 6\). H has one column"),
-    (lambda: lb.CompoundJoint([BALL, BALL]), V, "joints have 8 speeds together; .*at most 6"),
+    (lambda: lb.CompoundJoint([BALL, BALL]), V, "joints have 8 speeds together, but .*at most 6"),
     (lambda: lb.CompoundJoint(lb.Free()), T, r"joints must be a list of joints, got Free\(\)"),
     (lambda: lb.CompoundJoint([lb.Revolute]), T, r"joints\[0\] must be a joint such as"),
     (lambda: lb.CompoundJoint([lb.Free(), "z"]), T, r"joints\[1\] must be a joint.*got 'z'"),

@@ -341,6 +341,7 @@ def test_torques_by_name_drive_only_the_joints_that_they_name():
         ({"cart": 0.0}, None, "must be positive"),
         ({}, None, "torque names no joint"),
         ({"cart": 1.0}, [0], "leave out inputs"),
+        ({"cart": 1.0, "rail": 2.0}, None, "names a joint twice"),
         ("much", None, "torque must be"),
     ):
         with pytest.raises(lb.LimberError, match=words):

@@ -179,5 +179,7 @@ def test_transfer_functions_refused(arm):
         fit_frequency_response(arm, NAMES, omega, np.ones(3), INPUTS, OUTPUTS)
     with pytest.raises(ValueError, match="response is infinite at 2 rad/s"):
         fit_frequency_response(arm, NAMES, omega, np.array([1.0, np.inf]).reshape(2, 1, 1) * np.ones((2, 2, 1)), INPUTS, OUTPUTS)  # fmt: skip
+    with pytest.raises(ValueError, match="response is zero at 2 rad/s"):
+        fit_frequency_response(arm, NAMES, omega, [[[1.0], [1.0]], [[1.0], [0.0]]], INPUTS, OUTPUTS)
     with pytest.raises(TypeError, match="give coherence or noise, not both"):
         fit_frequency_response(arm, NAMES, omega, np.ones((2, 2, 1)), INPUTS, OUTPUTS, coherence=np.ones((2, 2, 1)), noise=0.1)  # fmt: skip

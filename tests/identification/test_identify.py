@@ -109,6 +109,19 @@ def test_a_parameter_that_changes_no_reading_has_no_bounds(arm, data):
     assert "not seen by the readings at all" in str(found)
 
 
+@pytest.mark.filterwarnings(
+    "ignore:identify. the readings do not determine:limber.errors.ModelWarning"
+)
+def test_what_readings_do_not_determine_does_not_run_away(data):
+    """The place of the tool along the axis of the joint, which is a combination of its coordinates, changes nothing."""
+    turned = np.array([[0.36, 0.48, -0.8], [-0.8, 0.6, 0.0], [0.48, 0.64, 0.6]])
+    a = lb.Assembly("arm")
+    a.attach("link", lb.beam(1.0, 1.0, EI=50.0, modes={"y": 1}, damping=0.02), lb.Revolute("z", damping=0.1))  # fmt: skip
+    a.attach("tool", lb.RigidBody(0.5, inertia=0.01 * np.eye(3)), lb.Fixed(), "link", "tip", rotation=turned)  # fmt: skip
+    found = lb.identify(started(a.build()), ["link.EI", "tool.mass", "tool.com"], data, [ENCODER, GAUGE])  # fmt: skip
+    assert max(abs(found.values[f"tool.com[{i}]"]) for i in range(3)) < 0.1
+
+
 def test_what_the_model_leaves_out_colours_the_residuals(arm):
     other = lb.Assembly("arm")
     other.attach("link", arm.bodies["link"], lb.Revolute("z", damping=0.1, stiffness=3.0))

@@ -140,6 +140,7 @@ REFUSED = {
     "merge": ('<include merge="true"><uri>arm</uri></include>', 'merge="true" is not read'),
     "itself": ("<include><uri>world.sdf</uri></include>", "world.sdf includes itself"),
     "world": ("<include><uri>other</uri></include>", "only one model can be included"),
+    "twice": ("<include><uri>arm</uri></include>" * 2, "second model 'arm': give this <include> a"),
     "nothing": ("<include><uri>empty</uri></include>", "has no <model>"),
 }
 

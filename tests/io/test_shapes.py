@@ -102,7 +102,7 @@ def test_a_missing_mesh_of_a_model_file_is_said_once(tmp_path):
     with pytest.warns(lb.ModelWarning) as said:
         a = lb.load(tmp_path / "m.yaml")
     assert len(said) == 1
-    assert "leave out the mesh files 'a.stl', 'b.stl', which are not there" in str(said[0].message)
+    assert "leave out the mesh files 'a.stl', 'b.stl', which are missing" in str(said[0].message)
     assert [x.kind for x in a.attachments["a"].shapes] == ["sphere"]
 
 
@@ -149,9 +149,7 @@ def test_missing_and_strange_visuals_are_said_once_and_stop_nothing(tmp_path):
         a = lb.load(urdf(tmp_path, visuals))
     assert len(said) == 1
     text = str(said[0].message)
-    assert (
-        "the mesh files 'package://r/0.dae'" in text and "and 2 more, which are not there" in text
-    )
+    assert "the mesh files 'package://r/0.dae'" in text and "and 2 more, which are missing" in text
     assert "<torus>" in text and "size of <box>" in text and "radius" in text
     assert [x.kind for x in a.attachments["base"].shapes] == ["sphere"]
 

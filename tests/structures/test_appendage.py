@@ -74,7 +74,7 @@ def test_files_keep_the_body(tmp_path):
 
 def test_modes_that_carry_more_than_the_body_has_are_rejected():
     with pytest.raises(
-        lb.LimberError, match=r"effective mass of 237\.186 for z, and the body has 60"
+        lb.LimberError, match=r"effective mass of 237\.186 for z, but the body has 60"
     ):
         array_of(translation=2.236 * TRANSLATION)
     with pytest.raises(lb.LimberError, match="Check the signs"):

@@ -303,7 +303,7 @@ def test_symbols_of_other_assumptions_are_refused():
     body = lb.RigidBody(mass, (1, 0, 0), np.eye(3))
     eq = lb.symbolic.equations(lb.Assembly("x").attach("rod", body, TURN))
     pattern = (
-        r"Symbol\('m'.*theirs is Symbol\('m', positive=True\).*Give that symbol, or its name, 'm'"
+        r"Symbol\('m'.*which have Symbol\('m', positive=True\).*Give that symbol, or its name, 'm'"
     )
     for values in ({m: 2}, {other: 2}):
         with refused(V, f"subs: {pattern}"):

@@ -15,6 +15,7 @@ masses enter with every product of gamma and B, through the few `CurvedPoints` t
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -141,10 +142,9 @@ class _Sums:
         self.F1 = -_cross_of(_products(mass, p1, a))
         self.J2 = _dyad_of(_products(mass, a, a))
         if self.rotary:
-            step = max(1, PART // (9 * m * m))
             fields = [mass, l, inertia, a, t, c1, tilde, turned]
-            for i in range(0, len(mass), step):
-                self._add_rotary(*(x[i : i + step] for x in fields))
+            for at in _parts(len(mass), m):
+                self._add_rotary(*(x[at] for x in fields))
 
     def integrals(self) -> ModalIntegrals:
         """The sums as modal integrals."""
@@ -176,8 +176,22 @@ class _Sums:
 
 
 def _products(mass: Array, x: Array, y: Array) -> Array:
-    """(m, m, 3, 3): the sums over points of mass x_r y_s^T."""
-    return np.swapaxes(np.tensordot(mass[:, None, None] * x, y, (0, 0)), 1, 2)
+    """(m, m, 3, 3): the sums over points of mass x_r y_s^T.
+
+    They are added one after another, not by BLAS, whose rounding differs from one machine to another.
+    """
+    m = x.shape[1]
+    total = np.zeros((m, m, 3, 3), x.dtype)
+    for at in _parts(len(mass), m):
+        terms = x[at, :, None, :, None] * y[at, None, :, None, :]
+        total += (mass[at, None, None, None, None] * terms).sum(axis=0)
+    return total
+
+
+def _parts(n: int, m: int) -> Iterator[slice]:
+    """The parts of n points in which their arrays (n, m, m, 3, 3) are not too large."""
+    step = max(1, PART // max(1, 9 * m * m))
+    return (slice(i, i + step) for i in range(0, n, step))
 
 
 def _cross_of(N: Array) -> Array:

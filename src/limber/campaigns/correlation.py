@@ -71,7 +71,7 @@ def correlation_of(given: Any, variables: Mapping[str, Distribution]) -> Correla
     matrix, seen = np.eye(len(names)), set()
     for a, b, coefficient in pairs:
         if frozenset((a, b)) in seen:
-            raise ArgumentValueError(f"correlate names {a!r} and {b!r} twice.")
+            raise ArgumentValueError(f"correlate: {a!r} and {b!r} are named twice.")
         seen.add(frozenset((a, b)))
         i, j = names.index(a), names.index(b)
         matrix[i, j] = matrix[j, i] = coefficient

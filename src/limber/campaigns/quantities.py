@@ -47,12 +47,10 @@ def _place(value: Any) -> tuple[str, Any]:
 
 def _station(value: Any) -> tuple[str, Any]:
     """[body, station], where the station is a name, or a distance in m from the root."""
-    body, at = _node(value)
-    if isinstance(at, bool) or not isinstance(at, str | int | float):
-        raise problem(
-            f"must be [body, station], with a name or a distance in m; got {named(value)}."
-        )
-    return body, at
+    match value:
+        case [str(body), str() | int() | float() as at] if not isinstance(at, bool):
+            return body, at
+    raise problem(f"must be [body, station], with a name or a distance in m; got {named(value)}.")
 
 
 def _true(value: Any) -> bool:

@@ -78,21 +78,18 @@ def requirement(
     """
     if below is None and above is None:
         raise ArgumentValueError("a requirement needs below=... or above=..., or both.")
-    high = np.inf if below is None else number("below", below)
-    low = -np.inf if above is None else number("above", above)
-    if not low < high:
+    high = None if below is None else float(number("below", below))
+    low = None if above is None else float(number("above", above))
+    if low is not None and high is not None and not low < high:
         raise ArgumentValueError(f"above={low:g} must be less than below={high:g}.")
-    cases = int(ran.sum())
-    met = int(((x > low) & (x < high) & ran).sum())
+    meets = ran & ~np.isnan(x)
+    if high is not None:
+        meets &= x < high
+    if low is not None:
+        meets &= x > low
+    cases, met = int(ran.sum()), int(meets.sum())
     bounds = interval(met, cases) if random and cases else (np.nan, np.nan)
-    return Requirement(
-        quantity,
-        None if below is None else float(high),
-        None if above is None else float(low),
-        cases,
-        met,
-        *bounds,
-    )
+    return Requirement(quantity, high, low, cases, met, *bounds)
 
 
 def interval(met: int, cases: int) -> tuple[float, float]:

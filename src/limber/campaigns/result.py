@@ -102,7 +102,7 @@ class Campaign:
                 numbers = " x ".join(map(str, x.shape[1:]))
                 found.append(
                     f"{name} has {numbers} numbers in each case. They are in `quantities` and in the store, but there are "
-                    "no statistics for them."
+                    f"no statistics for them{self._left_out(name)}."
                 )
         return found
 
@@ -132,6 +132,16 @@ class Campaign:
         random = self.study.sample.method not in NO_PROBABILITY
         ran = self.status != "not run"
         return requirement(quantity, self._number(quantity), ran, below, above, random)
+
+    def _left_out(self, name: str) -> str:
+        """What a remark adds on a quantity of several numbers, if there is a requirement on it."""
+        required = any(
+            q.name == name and (q.below is not None or q.above is not None)
+            for q in self.study.quantities
+        )
+        if not required:
+            return ""
+        return ", and its requirement is not evaluated: select one number with component, or use norm or peak"
 
     def _number(self, quantity: str) -> Array:
         known = self.numbers

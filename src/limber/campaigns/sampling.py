@@ -75,7 +75,9 @@ def drawn(
             if sample.method == "saltelli"
             else "its values are given"
         )
-        raise ArgumentValueError(f"correlate does not go with the sample {sample.method}: {why}.")
+        raise ArgumentValueError(
+            f"correlate: variables of the sample {sample.method} cannot be correlated: {why}."
+        )
     if sample.method in LISTED:
         return _listed(sample.method, variables)
     dimensions = len(variables)

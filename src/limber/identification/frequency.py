@@ -94,6 +94,11 @@ def fit_frequency_response(
             f"response is infinite at {w[np.argwhere(np.isinf(H))[0, 0]]:g} rad/s: it must be finite, or nan where it was not "
             "measured."
         )
+    if (H == 0.0).any():
+        raise ArgumentValueError(
+            f"response is zero at {w[np.argwhere(H == 0.0)[0, 0]]:g} rad/s, so its relative error is not defined: give nan "
+            "where an output was not measured, or where it does not follow the input."
+        )
     level = np.ones(shape)
     estimated: tuple[str, ...] = ()
     sigma = 1.0
@@ -167,7 +172,7 @@ class FrequencyProblem(Problem):
     def _units_for(self, size: Array) -> Array:
         """The units of the residuals for magnitudes (k, outputs, inputs)."""
         typical = np.nan_to_num(np.abs(self._measured)).max(axis=0, keepdims=True, initial=0.0)
-        # a response of zero would have all the weight
+        # a response next to zero would have all the weight
         return np.maximum(size, 1e-6 * typical) * self._level
 
     def _scaled(self, channels: list[Channel]) -> list[Channel]:

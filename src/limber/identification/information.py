@@ -85,11 +85,7 @@ def covariance(J: Array) -> Array:
     """The inverse of J^T J; for unknowns that J does not determine, the diagonal is infinite and the rest of rows and
     columns nan.
     """
-    scale = np.linalg.norm(J, axis=0)
-    unit = np.where(scale > 0.0, scale, 1.0)
-    _, values, V = np.linalg.svd(np.linalg.qr(J / unit, mode="r"), full_matrices=True)
-    sizes = np.zeros(J.shape[1])
-    sizes[: len(values)] = values
+    unit, sizes, V = _directions(J)
     seen = sizes > ZERO * sizes.max(initial=0.0)
     W = V[seen] / sizes[seen, None]
     C = W.T @ W / np.outer(unit, unit)
@@ -97,3 +93,21 @@ def covariance(J: Array) -> Array:
     C[lost], C[:, lost] = np.nan, np.nan
     C[lost, lost] = np.inf
     return C
+
+
+def unseen(J: Array) -> tuple[Array, Array]:
+    """The directions (k, n) that J does not determine, orthonormal if every unknown has the size of its column, and these
+    sizes (n,).
+    """
+    unit, sizes, V = _directions(J)
+    return V[sizes <= ZERO * sizes.max(initial=0.0)], unit
+
+
+def _directions(J: Array) -> tuple[Array, Array, Array]:
+    """The norms of the columns, 1 for zero ones; and the singular values and directions of J with columns of norm 1."""
+    scale = np.linalg.norm(J, axis=0)
+    unit = np.where(scale > 0.0, scale, 1.0)
+    _, values, V = np.linalg.svd(np.linalg.qr(J / unit, mode="r"), full_matrices=True)
+    sizes = np.zeros(J.shape[1])
+    sizes[: len(values)] = values
+    return unit, sizes, V

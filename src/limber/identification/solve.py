@@ -15,7 +15,7 @@ from limber.checks import Array, listed
 from limber.errors import ArgumentValueError, DynamicsError, ModelWarning, collected_warnings, warn
 from limber.identification.continuation import HELD, Searched, automatic
 from limber.identification.identified import Identified, Residuals
-from limber.identification.information import combinations, covariance, without
+from limber.identification.information import combinations, covariance, unseen, without
 from limber.identification.least_squares import Problem
 from limber.identification.unknowns import Sought, with_numbers
 from limber.identification.whiteness import probability_of_white
@@ -101,6 +101,7 @@ def _searched(
     """
     n = len(problem.unknowns)
     held = np.eye(problem.size)[:n] / deviation if np.isfinite(deviation) else np.zeros((0, problem.size))  # fmt: skip
+    still = np.zeros(problem.size)
     for name in estimated:  # in the first search, each sensor counts by the size of its signal
         problem.noise[name] = _signal(problem, name)
     z, evaluations = _others_first(problem, z, most)
@@ -109,8 +110,8 @@ def _searched(
         # the first step of the search may be as large as its variables, so these are 1 + z
         low, high = problem.bounds
         search = least_squares(
-            lambda x: np.append(problem.residuals(x - 1.0), held @ (x - 1.0)), 1.0 + z,
-            lambda x: np.vstack([problem.jacobian(x - 1.0), held]), (1.0 + low, 1.0 + high),
+            lambda x: np.concatenate([problem.residuals(x - 1.0), held @ (x - 1.0), still]), 1.0 + z,
+            lambda x: _determined(np.vstack([problem.jacobian(x - 1.0), held])), (1.0 + low, 1.0 + high),
             x_scale="jac", ftol=PRECISION, xtol=PRECISION, gtol=PRECISION, max_nfev=most,
         )  # fmt: skip
         z, evaluations = search.x - 1.0, evaluations + search.nfev + search.njev
@@ -135,14 +136,28 @@ def _others_first(problem: Problem, z: Array, most: int) -> tuple[Array, int]:
         return z, 0
     _refuse_bad_start(problem, z)
 
+    still = np.zeros(len(problem.others))
+
     def whole(x: Array) -> Array:
         return np.concatenate([z[:n], x - 1.0])
 
     search = least_squares(
-        lambda x: problem.residuals(whole(x)), 1.0 + z[n:], lambda x: problem.jacobian(whole(x))[:, n:],
+        lambda x: np.append(problem.residuals(whole(x)), still), 1.0 + z[n:],
+        lambda x: _determined(problem.jacobian(whole(x))[:, n:]),
         x_scale="jac", ftol=ROUGH, xtol=ROUGH, gtol=ROUGH, max_nfev=most,
     )  # fmt: skip
     return whole(search.x), search.nfev + search.njev
+
+
+def _determined(J: Array) -> Array:
+    """J with a row for each unknown, so that combinations which change no residual stay as they are in each step.
+
+    A step of least squares may otherwise be of any length along them.
+    """
+    nowhere, unit = unseen(J)
+    rows = np.zeros((J.shape[1], J.shape[1]))
+    rows[: len(nowhere)] = nowhere * unit
+    return np.vstack([J, rows])
 
 
 def _refuse_bad_start(problem: Problem, z: Array) -> None:

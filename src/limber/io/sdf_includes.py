@@ -39,12 +39,19 @@ class Includes:
         if element.tag not in ("sdf", "world", "model"):
             return element
         children: list[Element] = []
+        names = {child.attributes.get("name") for child in element.all("model")}
         for child in element.children:
-            children += (
-                self._included(child, inside)
-                if child.tag == "include"
-                else [self._whole(child, inside)]
-            )
+            if child.tag != "include":
+                children.append(self._whole(child, inside))
+                continue
+            for model in self._included(child, inside):
+                name = model.get("name")
+                if name in names:
+                    raise child.error(
+                        f"there is a second model {name!r}: give this <include> a <name> of its own."
+                    )
+                names.add(name)
+                children.append(model)
         return replace(element, children=children)
 
     def _included(self, include: Element, inside: tuple[Path, ...]) -> list[Element]:
@@ -108,5 +115,5 @@ def _version(element: Element) -> tuple[int, int]:
     words = element.attributes.get("version", "1.7")
     match = re.fullmatch(r"\s*(\d{1,3})\.(\d{1,3})\s*", words)
     if match is None:
-        raise element.error(f"version of <sdf> must be as in 1.9, got {words[:60]!r}.")
+        raise element.error(f"version of <sdf> must be a number such as 1.9, got {words[:60]!r}.")
     return int(match[1]), int(match[2])

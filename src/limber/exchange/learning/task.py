@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from limber.assembly.parameters import find
 from limber.assembly.system import System
-from limber.checks import Array, array, number, numbers, shown, takes, unit_quaternion
+from limber.checks import Array, array, listed, number, numbers, shown, takes, unit_quaternion
 from limber.constraints import assemble, project
 from limber.dynamics.evaluate import check_system
 from limber.dynamics.refusals import quaternions
@@ -223,7 +223,12 @@ def _driven(system: System, torque: Any, inputs: Sequence[int] | None) -> tuple[
         if not torque:
             raise ArgumentValueError("torque names no joint: an action needs one at least.")
         slices = [system.joint_layout(name, "torque: body").v_joint for name in torque]
-        chosen = _inputs(system, [i for part in slices for i in range(part.start, part.stop)])
+        places = [i for part in slices for i in range(part.start, part.stop)]
+        if len(set(places)) < len(places):
+            raise ArgumentValueError(
+                f"torque names a joint twice, by its own name and by that of its body: {listed(torque)}."
+            )
+        chosen = _inputs(system, places)
         return system.speeds(torque)[chosen], chosen
     chosen = _inputs(system, inputs)
     given = numbers("torque", torque, f"() or ({len(chosen)},)")
