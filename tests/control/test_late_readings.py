@@ -309,6 +309,7 @@ def test_sensors_that_a_filter_takes_can_be_chosen(s, q):
     for given, said in (
         ({"sensors": ["encoders"]}, "Did you mean 'encoder'"),
         ({"sensors": "encoder"}, r"names such as \['encoder', 'gyro'\]"),
+        ({"sensors": []}, "sensors is empty: name some of 'encoder'"),
         ({"bias": {"gyro": 0.1}}, "bias has 'gyro', which is not a sensor that the filter takes"),
         ({"bias": {"encoder": -0.1}}, "not negative"),
     ):

@@ -156,6 +156,10 @@ def sensors_of(
                     f"{listed(everything)}."
                 )
         found = [x for x in loop.sensors if x.name in set(taken)]
+        if not found:
+            raise ArgumentValueError(
+                f"Kalman: sensors is empty: name some of {listed(everything)}, or leave it out."
+            )
     if not found:
         raise ArgumentValueError(
             "Kalman: it takes readings of Encoder, Tachometer, Gyro, Accelerometer, StrainGauge, ForceTorque and StarTracker, and "
