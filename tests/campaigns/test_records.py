@@ -172,9 +172,9 @@ MADE = [
     (control.ActiveDamping, FIRST, RATES | {"damping": 0.3, "modes": 2, "law": "ppf", "about": S.neutral(), "system": S, "observer": control.Kalman(0.1)}),
     (control.SingularPerturbation, FIRST, RATES | {"damping": 0.4}),
     (control.LQR, {"Q": 1.0, "R": 1.0, "sample_time": 0.01, "about": S.neutral()}, {"Q": 2.0, "R": 2.0, "sample_time": 0.02, "about": S.neutral() + 0.1, "bodies": "link", "points": 5, "delay": 0.01, "observer": control.Kalman(0.1), "system": S}),
-    (control.Kalman, {"disturbance": 0.1}, {"disturbance": 0.2, "q": S.neutral(), "initial": 0.02, "noise": {"encoder": 0.1}, "extended": True, "record": True}),
+    (control.Kalman, {"disturbance": 0.1}, {"disturbance": 0.2, "q": S.neutral(), "initial": 0.02, "noise": {"encoder": 0.1}, "bias": {"gyro": 0.1}, "load": {"link": 0.1}, "sensors": ["encoder"], "extended": True, "record": True}),
     (control.AttitudeEstimator, {}, {"bias": 1e-3, "bias_walk": 1e-5}),
-    (control.AttitudeController, {"hub": "link", "bandwidth": 1.0, "sample_time": 0.01}, {"hub": "load", "bandwidth": 2.0, "sample_time": 0.02, "damping": 0.8, "integral_time": 3.0, "filters": [control.SecondOrder(1, 0.1, 1, 0.2, 1, 1)], "unloading": control.Unloading(1.0, 0.5, 3.0), "observer": control.AttitudeEstimator(), "system": S}),
+    (control.AttitudeController, {"hub": "link", "bandwidth": 1.0, "sample_time": 0.01}, {"hub": "load", "bandwidth": 2.0, "sample_time": 0.02, "damping": 0.8, "integral_time": 3.0, "filters": [control.SecondOrder(1, 0.1, 1, 0.2, 1, 1)], "unloading": control.Unloading(1.0, 0.5, 3.0), "observer": control.AttitudeEstimator(), "system": S, "q": S.neutral()}),
     (control.OptimalAttitude, {"hub": "link", "sample_time": 0.01}, {"hub": "load", "sample_time": 0.02, "rotation": 0.002, "torque": 0.2, "energy": 1e-3, "noise": (1e-5, 1e-5), "disturbance": 0.01}),
     (control.Guard, {"controller": control.PD(1.0, sample_time=0.01)}, {"controller": control.PD(2.0, sample_time=0.01), "limit": 3.0, "hold": 0.13, "oldest": 0.2, "recover": 3, "follow": 0.1}),
     (control.Loop, {"system": S, "controller": control.PD(1.0, sample_time=0.01)}, {"system": arm(effort=3.0), "controller": control.PD(2.0, sample_time=0.01), "sensors": [control.Encoder(rate=100.0)], "actuators": [control.Servo("link"), control.Servo("load")], "delay": 0.001, "seed": 4}),
@@ -200,9 +200,14 @@ def test_all_arguments_of_model_predictive_control_count():
 def test_use_of_a_controller_with_an_observer_does_not_count():
     sensors = [control.Encoder(rate=100.0, noise=1e-3), control.StrainGauge("link", "gauge", rate=100.0, noise=1e-3)]  # fmt: skip
     controller = control.LQR(
-        1.0, 1.0, sample_time=0.01, about=S.neutral(), observer=control.Kalman(0.1)
+        1.0,
+        1.0,
+        sample_time=0.01,
+        about=S.neutral(),
+        observer=control.Kalman(0.1, load={"link": 0.5}),
     )
     loop = control.Loop(S, controller, sensors=sensors, seed=3)
-    before = record(loop)
+    before, made = record(loop), record(controller.observer)
+    assert made == record(control.Kalman(0.1, load={"link": 0.5}))
     lb.simulate(S, 0.05, torque=loop, every=0.01)
-    assert record(loop) == before
+    assert record(loop) == before and record(controller.observer) == made

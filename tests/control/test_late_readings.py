@@ -267,6 +267,37 @@ def test_a_star_tracker_gives_the_attitude_of_a_free_body():
     assert 1.5 < nis(r.signals["innovation star tracker"].y).mean() < 5.0
 
 
+@pytest.mark.parametrize("delay", [0.0, 0.5 * T])
+def test_readings_at_a_jump_of_the_torques_tell_of_those_before(s, q, delay):
+    """The same readings of an accelerometer, with times that are equal but for rounding."""
+
+    def estimate(rate):
+        accelerometer = Accelerometer("load", rate=rate, delay=T)
+        noise = {"encoder": 1e-5, "accelerometer": 1e-3}
+        c = LQR(1.0, 0.1, sample_time=T, about=q, observer=Kalman(0.5, noise=noise))
+        sensors = [Encoder(rate=200.0), accelerometer]
+        loop = Loop(s, c, sensors=sensors, delay=delay, initial=hold(s, q)[[0, 2]])
+        aside = q + np.array([0.1, *np.zeros(s.nq - 1)])
+        return lb.simulate(s, 0.4, q0=aside, torque=loop).signals["estimate"].y
+
+    assert np.allclose(estimate(600.0), estimate(200.0), atol=1e-10)
+
+
+@pytest.mark.parametrize("delay", [0.0, T])
+def test_an_unknown_force_from_the_beginning_does_not_mislead_the_filter(s, q, delay):
+    """A force of the size that the density allows: all errors are within what the filter expects of them."""
+    sensors = [encoder(), Accelerometer("load", rate=200.0, noise=1e-2, delay=delay)]
+    kalman = Kalman(0.1, initial=1e-4, record=True)
+    c = LQR(1.0, 0.1, sample_time=T, about=q, observer=kalman)
+    loop = Loop(s, c, sensors=sensors, seed=1, initial=hold(s, q)[[0, 2]])
+    pushed = {("load", None): [0.0, 0.0, 0.0, 0.0, 0.0, 0.5]}
+    r = lb.simulate(s, 0.05, q0=q, torque=loop, external=pushed, every=T)
+    seen = r.signals["estimate"]
+    truth = np.hstack([r.q, r.v])[np.rint(seen.t / T).astype(int)]
+    ratio = nees(seen.y - truth, np.array(kalman.covariances))
+    assert ratio.max() < 25.0
+
+
 def test_sensors_that_a_filter_takes_can_be_chosen(s, q):
     silent = Accelerometer("load", rate=200.0)  # without noise: only recorded
     kalman = Kalman(0.1, sensors=["encoder"])

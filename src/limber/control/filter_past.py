@@ -27,7 +27,8 @@ class Span:
     """The generalized forces from the last sample to this one.
 
     mean : on average.
-    before, after, change : the forces before and after the time at which they change.
+    before, after, change : the forces before and after the time at which they change, and that time, later by more than
+        rounding, so that readings at this time tell of the forces before it.
     """
 
     until: float

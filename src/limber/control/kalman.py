@@ -77,10 +77,9 @@ class Kalman:
     ----------
     disturbance : density of unknown generalized forces, N m s^(1/2) and so on: one number, or one for each speed.
     q : (nq,) the configuration about which the linear filter is linearized, at rest; in a closed system, an equilibrium
-        that the torques can hold. By default it is the operating
-        point of the controller: `about` for `LQR`; with a reference, its initial positions; otherwise the first
-        readings of the encoders, each with the modes in static equilibrium. The estimate starts there, with the first
-        encoder readings for the joints that are measured.
+        that the torques can hold. By default it is the operating point of the controller: `about` for `LQR`; with a
+        reference, its initial positions; otherwise the first readings of the encoders, each with the modes in static
+        equilibrium. The estimate starts there, with the first encoder readings for the joints that are measured.
     initial : standard deviation of the first estimate, [dq, dv]: one number, or (2 nv,). In a closed system it is that of
         coordinates and speeds before it is known that they satisfy the closures.
     noise : {sensor: standard deviation}, where it should differ from that of the sensor itself. By default it is that
@@ -105,7 +104,7 @@ class Kalman:
     """
 
     #: Arguments whose names are those of the estimate, and the attributes that keep them.
-    kept_as: ClassVar[Mapping[str, str]] = {"q": "about"}
+    kept_as: ClassVar[Mapping[str, str]] = {"q": "about", "load": "_loads"}
 
     def __init__(
         self,
@@ -125,15 +124,12 @@ class Kalman:
         if (self.disturbance < 0.0).any() or (self.initial < 0.0).any():
             raise ArgumentValueError("disturbance and initial must not be negative.")
         self.about = None if q is None else finite_numbers("q", q, "(nq,)")
-        for name, given in (("noise", noise), ("bias", bias)):
+        deviations, walk = "{sensor: standard deviation}", "{body: density of its random walk}"
+        for name, given, what in (
+            ("noise", noise, deviations), ("bias", bias, deviations), ("load", load, walk),
+        ):  # fmt: skip
             if given is not None and not isinstance(given, Mapping):
-                raise ArgumentTypeError(
-                    f"{name} must be {{sensor: standard deviation}}, got {shown(given)}."
-                )
-        if load is not None and not isinstance(load, Mapping):
-            raise ArgumentTypeError(
-                f"load must be {{body: density of its random walk}}, got {shown(load)}."
-            )
+                raise ArgumentTypeError(f"{name} must be {what}, got {shown(given)}.")
         self.noise, self.bias, self._loads = dict(noise or {}), dict(bias or {}), dict(load or {})
         self.sensors = sensors
         self.extended, self.record = flag("extended", extended), flag("record", record)
@@ -254,6 +250,9 @@ class Kalman:
         self._estimate = Estimate(*known)
         if self._system.closures:
             self._estimate = ClosedEstimate(*known, self._unread, self._point)
+        if self._forced:  # unknown forces act before the first readings too
+            none = np.zeros((self._estimate.states, self._system.nv))
+            self._estimate.add_forces(none, self._W / self.sample_time)
         self.covariances = []
         self._used = dict.fromkeys(self.uses, -math.inf)
         self._innovations: dict[str, Array] = {}
@@ -302,7 +301,8 @@ class Kalman:
         """Return the estimate of q and v at a sample."""
         now, before = self._torques(measured), self._torques_before
         mean = (1.0 - self._late) * now + self._late * before
-        span = Span(t, mean, before, now, self._last + self._late * self.sample_time)
+        change = self._last + (self._late + 10.0**-DIGITS) * self.sample_time
+        span = Span(t, mean, before, now, change)
         self._torques_before, self._last = now, t
         new = []
         for i, sensor in enumerate(self._sensors):
