@@ -220,7 +220,7 @@ def _is_users(thing: Any) -> bool:
         return False
     try:
         file = thing.__code__.co_filename if hasattr(thing, "__code__") else inspect.getfile(thing)
-    except (OSError, TypeError):  # written in C, or in a session
+    except (OSError, TypeError):  # written in C, or typed at a prompt
         return inspect.isclass(thing) and thing.__module__ == "__main__"
     return not file.startswith("<frozen") and not any(
         Path(file).is_relative_to(place) for place in INSTALLED
