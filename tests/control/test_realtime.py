@@ -24,6 +24,7 @@ from limber.control.realtime import controller_side, links, plant, wire
 from limber.control.realtime.log import ROWS, LogWriter
 from limber.control.realtime.pacing import undisturbed
 from limber.control.realtime.shared_memory import SLOTS
+from limber.simulation import integration
 
 rt = lb.control.realtime
 T = 0.002
@@ -333,6 +334,36 @@ def test_the_plant_says_bye_until_the_controller_does(monkeypatch):
     never.sample()
     never.remote.bye(True)
     assert [x.kind for x in never.link.sent] == [wire.SAMPLE, wire.BYE]
+
+
+@pytest.mark.parametrize("stopped", [False, True])
+def test_the_plant_says_bye_before_it_checks_its_result(stopped, monkeypatch):
+    """The checks of a long run take longer than the controller holds its command for a missing sample."""
+    p, sent = Plant(), []
+    check = integration.refuse_indefinite
+    monkeypatch.setattr(
+        integration,
+        "refuse_indefinite",
+        lambda *x: (sent.extend((y.kind, y.state) for y in p.link.sent), check(*x)),
+    )
+    options = {"method": "rk4", "step": T, "engine": "general"}
+    events = [lb.Event(2.5 * T, terminal=True)] if stopped else []
+    lb.simulate(SYSTEM, 5 * T, torque=p.loop, events=events, **options)
+    samples = [(wire.SAMPLE, 0)] * (3 if stopped else 5)
+    assert sent == [*samples, (wire.BYE, wire.DONE)]
+
+
+def test_a_plant_that_fails_does_not_say_that_it_is_done():
+    p = Plant()
+
+    def fails(t, q, v):
+        raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        lb.simulate(
+            SYSTEM, 5 * T, torque=p.loop, events=[lb.Event(2.5 * T, action=fails)], method="rk4", step=T
+        )
+    assert all(x.kind == wire.SAMPLE for x in p.link.sent)
 
 
 def test_sides_that_do_not_fit_together_say_so():

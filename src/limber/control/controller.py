@@ -18,6 +18,7 @@ optional. The base class `Controller` has all of them except `safe_command`.
     output_units              {name: unit} of an output; none without it
     idle()                    called in real time when a command is out: work for the next sample that needs no
                               measurement
+    finish()                  called when the motion has ended, before the result is assembled and checked
     linear()                  the controller as a `LinearModel` with its sample time: from readings to commands, with
                               the sign of negative feedback; inputs "coordinate <body>", "speed <body>", outputs
                               "torque <body>"
@@ -125,6 +126,9 @@ class Controller:
 
     def idle(self) -> None:
         """Do work for the next sample in advance. The base class does nothing."""
+
+    def finish(self) -> None:
+        """Take note that the motion has ended. The base class does nothing."""
 
     def _observe_about(self, q: Array) -> None:
         """Pass the operating point of the controller to the observer, if it accepts one."""

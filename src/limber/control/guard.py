@@ -264,6 +264,12 @@ class Guard(Controller):
         if idle is not None and self.state in (OK, LIMIT):
             idle()
 
+    def finish(self) -> None:
+        """Call `finish` of the controller."""
+        finish = getattr(self.controller, "finish", None)
+        if finish is not None:
+            finish()
+
     def outputs(self) -> dict[str, Any]:
         """Return the outputs of the controller, once it has started, and the state of the guard."""
         outputs = getattr(self.controller, "outputs", None) if self._started else None

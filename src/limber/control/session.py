@@ -158,6 +158,10 @@ class LoopSession:
         """The measurements and commands so far."""
         return samples_of(self._logs)
 
+    def finish(self) -> None:
+        """Tell the controller that the motion has ended."""
+        self._controller.finish()
+
     def before(self, t: float, v: Array) -> Array:
         """The torques just before the first sample: those of `initial`, or those at which the last run ended."""
         now = self._since_start(t)

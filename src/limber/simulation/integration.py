@@ -72,6 +72,8 @@ def result_so_far(
 def _finished(run: Run, happened, began: float, message: str, stopped: bool = False) -> Result:
     """The result of a run that has ended; even an exception at this late point contains it."""
     try:
+        if run.forces.torque.session is not None:
+            run.forces.torque.session.finish()
         result = result_so_far(run, happened, began, message)
         if stopped:
             result = _with_last(result, run)

@@ -11,6 +11,7 @@ during one run:
     sample(t, q, v) the torque (nv,) from now on; `plan` is up to date afterwards
     bind(plant)     called once, before the first sample; the `Plant` answers questions about accelerations and wrenches
     signals()       what was measured and commanded so far, {name: Samples}
+    finish()        called when the motion has ended, before the result is assembled and checked
 """
 
 from __future__ import annotations
@@ -71,6 +72,9 @@ class Session(Protocol):
     def signals(self) -> Mapping[str, Samples]:
         """What was measured and commanded so far."""
 
+    def finish(self) -> None:
+        """The motion has ended."""
+
 
 class Called:
     """The session of a function (t, q, v) -> tau with a `sample_time`: it is called at its times, and held."""
@@ -98,3 +102,6 @@ class Called:
     def signals(self) -> Mapping[str, Samples]:
         """A function keeps no record."""
         return {}
+
+    def finish(self) -> None:
+        """A function need not know of the end."""

@@ -101,6 +101,7 @@ class ControllerSide:
             self._connect(link, alive)
             with undisturbed(self.pacing, "controller") as notes:
                 message = self._answer(link, log)
+                self._guard.finish()
             failed = False
             return message, notes
         finally:

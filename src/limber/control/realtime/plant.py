@@ -8,7 +8,8 @@ sensor readings, and continues. A command therefore takes effect at the sample a
     no answer to the last sample, or one that is nan      the last command is held                                 hold
     that lasts longer than `hold`, or BYE                 permanent safe stop: `safe`, or zero                      stop
     that lasts longer than `give_up`                      the run ends
-    the run is over                                       it says BYE until the controller does, for `give_up`
+    the motion has ended                                  it says BYE at once, before the result is checked, and then
+                                                          until the controller does, for `give_up`
     the plant itself is late                              samples follow at once until it has caught up
 """
 
@@ -294,10 +295,13 @@ class Remote(Guard):
         """Return the state of the supervision."""
         return {"guard": self.state}
 
+    def finish(self) -> None:
+        """Tell the controller that the motion has ended: to check the result takes longer than its patience."""
+        self._link.send(self._goodbye(wire.DONE))
+
     def bye(self, failed: bool) -> None:
         """Tell the controller that the run is over, until it says so too: packets may be lost."""
-        state = wire.FAILED if failed else wire.DONE
-        packet = wire.Outgoing(wire.BYE, 0).seal(self._session, 0, state=state)
+        packet = self._goodbye(wire.FAILED if failed else wire.DONE)
         self._link.send(packet)
         end = time.monotonic() + self._watch.give_up
         while self._answered >= 0 and not self.ended and time.monotonic() < end:
@@ -305,6 +309,9 @@ class Remote(Guard):
             self._take_commands()
             if not self.ended:
                 self._link.send(packet)
+
+    def _goodbye(self, state: int) -> bytearray:
+        return wire.Outgoing(wire.BYE, 0).seal(self._session, 0, state=state)
 
     def __repr__(self) -> str:
         return f"Remote({self.sample_time:g} s)"

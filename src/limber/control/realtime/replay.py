@@ -39,6 +39,9 @@ class Replay(Guard):
         self.state, command = self._states[i], self._commands[i]
         return None if math.isnan(command.sum()) else command.copy()
 
+    def finish(self) -> None:
+        """Do nothing: there is no other side."""
+
     def outputs(self) -> dict[str, Any]:
         """Return the state of the plant's supervision."""
         return {"guard": self.state}
