@@ -361,7 +361,12 @@ def test_a_plant_that_fails_does_not_say_that_it_is_done():
 
     with pytest.raises(ValueError, match="no"):
         lb.simulate(
-            SYSTEM, 5 * T, torque=p.loop, events=[lb.Event(2.5 * T, action=fails)], method="rk4", step=T
+            SYSTEM,
+            5 * T,
+            torque=p.loop,
+            events=[lb.Event(2.5 * T, action=fails)],
+            method="rk4",
+            step=T,
         )
     assert all(x.kind == wire.SAMPLE for x in p.link.sent)
 
