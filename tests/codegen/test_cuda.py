@@ -13,8 +13,10 @@ import limber as lb
 from helpers.compare import assert_close
 from helpers.cuda_host import by_structure, needs_gpp, on_host
 from helpers.generated import arm, evaluated, mixed, program, values
+from helpers.sampled_laws import Law
 from limber.codegen import cuda_source as cuda
 from limber.codegen import statements
+from limber.codegen.compiler import rollout_in_lanes
 from limber.errors import MissingExtraError
 from limber.simulation.laws import LawTable, Memory, SampledLaw, no_memory, rigid_model
 from limber.simulation.table import joint_speeds
@@ -92,50 +94,90 @@ def test_rollout_on_the_host(tmp_path, monkeypatch, piece):
                     assert_close(v_new[k // record, :, i], y, 1e-11)
 
 
-@needs_gpp
-@pytest.mark.parametrize(
-    "varying, accelerates", [(False, None), (True, None), (False, True), (False, False)]
-)
-def test_controlled_rollout_on_the_host(tmp_path, varying, accelerates):
-    """A law with memory, limits and integrals that stop there, on top of constant torques, is that of the CPU, with a
-    model that it accelerates or holds and without.
-    """
-    s, rng = arm(), np.random.default_rng(4)
-    p = program(s, "step")
-    n, steps, record, sample, dt = 3, 24, 4, 2, 0.002
-    states = [values(rng, s, "step") for _ in range(n)]
-    q, v, tau = (by_structure([x[i] for x in states]) for i in range(3))
+def law_table(s, rng, n, sample_time, samples, varying, accelerates):
+    """A law with memory, limits and integrals that stop there, with a model that it accelerates or holds and without."""
     memory = Memory(0.3 * rng.normal(size=(3, 3)), rng.normal(size=(3, 4)), rng.normal(size=(2, 3)), np.array([1, -1, 0]))  # fmt: skip
     watched, torques = np.array([1, 0]), np.array([2, 1])
     model = None
     if accelerates is not None:
         torques = np.array(joint_speeds(s)[:2])
         model = rigid_model(s, torques, accelerates)
-    law = SampledLaw(sample * dt, watched, watched, torques, np.array([2.0, np.inf]), None, None, memory, model)  # fmt: skip
-    count = steps // sample
-    table = LawTable(
-        law, rng.normal(size=(count, 4)), rng.normal(size=(count, 2)),
-        3.0 * rng.normal(size=(count if varying else 1, 2, 4)), rng.normal(size=(n, 4)),
-    )  # fmt: skip
+    law = SampledLaw(sample_time, watched, watched, torques, np.array([2.0, np.inf]), None, None, memory, model)  # fmt: skip
+    gains = 3.0 * rng.normal(size=(samples if varying else 1, 2, 4))
+    reference, feed = rng.normal(size=(samples, 4)), rng.normal(size=(samples, 2))
+    return LawTable(law, reference, feed, gains, rng.normal(size=(n, 4)))
+
+
+def controlled(s, table, q, v, tau, dt, steps, sample, record):
+    """q, v and tau (rows, size) of each case, and whether a torque reached its limit."""
+    step, found, reached = lb.compile(s, "step"), [], False
+    for case, held in enumerate(tau):
+        law, rows, x, y = Law(table, case), [], q[case], v[case]
+        for k in range(steps):
+            if k % sample == 0:
+                u, own = held.copy(), law.torques(k // sample, x, y)
+                u[table.law.torques] += own
+                reached = reached or abs(own[0]) == 2.0
+            x, y = step(x, y, u, dt)
+            if (k + 1) % record == 0:
+                rows.append((x, y, u))
+        found.append([np.array(part) for part in zip(*rows)])
+    return [np.array(part) for part in zip(*found)], reached
+
+
+LAWS = pytest.mark.parametrize(
+    "varying, accelerates", [(False, None), (True, None), (False, True), (False, False)]
+)
+
+
+@needs_gpp
+@LAWS
+def test_controlled_rollout_on_the_host(tmp_path, varying, accelerates):
+    """A law on top of constant torques has its equations."""
+    s, rng = arm(), np.random.default_rng(4)
+    p = program(s, "step")
+    n, steps, record, sample, dt = 3, 24, 4, 2, 0.002
+    states = [values(rng, s, "step") for _ in range(n)]
+    q, v, tau = (np.array([x[i] for x in states]) for i in range(3))
+    table = law_table(s, rng, n, sample * dt, steps // sample, varying, accelerates)
     rows = [np.full((steps // record, k, n), np.nan) for k in (s.nq, s.nv, s.nv)]
     scalars = [("double", dt), ("int", steps), ("int", steps), ("int", record), ("int", sample), ("int", int(varying))]  # fmt: skip
+    model = table.law.model
     inverse = None if model is None else program(model.system, "inverse_dynamics")
-    text = cuda.rollout_source(p, False, law.places(), inverse)
+    text = cuda.rollout_source(p, False, table.law.places(), inverse)
     given = table.arrays()
-    assert list(given) == list(law.places().shapes())
-    on_host(tmp_path, text, "rollout", [q, v, tau, *rows, *given.values()], scalars, n)(0)
-    step = lb.compile(s, "step")
-    x, y, running, reached = q.T.copy(), v.T.copy(), table.running(s.nv), False
-    for k in range(steps):
-        if k % sample == 0:
-            u = running.torques(k // sample, x, y)
-            reached = reached or bool((np.abs(u[:, torques[0]]) == 2.0).any())
-            u = u + tau.T
-        x, y = step(x, y, u, dt)
-        if (k + 1) % record == 0:
-            for got, expected in zip(rows, (x, y, u)):
-                assert_close(got[k // record].T, expected, 1e-11)
+    assert list(given) == list(table.law.places().shapes())
+    columns = [by_structure(x) for x in (q, v, tau)]
+    on_host(tmp_path, text, "rollout", [*columns, *rows, *given.values()], scalars, n)(0)
+    expected, reached = controlled(s, table, q, v, tau, dt, steps, sample, record)
     assert reached
+    for got, right in zip(rows, expected):
+        assert_close(np.moveaxis(got, 2, 0), right, 1e-11)
+
+
+@LAWS
+@pytest.mark.parametrize("lanes", [1, 8])
+def test_controlled_rollout_in_lanes(lanes, varying, accelerates):
+    """The same in C, with a row at the start, where the memory of the law is not renewed."""
+    s, rng = arm(), np.random.default_rng(4)
+    n, steps, record, sample, dt = 11, 24, 4, 2, 0.002
+    states = [values(rng, s, "step") for _ in range(n)]
+    q, v, tau = (np.array([x[i] for x in states]) for i in range(3))
+    table = law_table(s, rng, n, sample * dt, steps // sample, varying, accelerates)
+    model = table.law.model
+    run = rollout_in_lanes(s, [], lanes, table.law.places(), None if model is None else model.system)  # fmt: skip
+    rows = steps // record
+    spans, counts, lengths = (np.full(rows + 1, x) for x in (record // sample, sample, dt))
+    spans[0] = counts[0] = 0
+    found = run((q, v, tau), spans, counts, lengths, table.arrays() | {"start": table.start})
+    expected, reached = controlled(s, table, q, v, tau, dt, steps, sample, record)
+    assert reached
+    for got, right in zip(found, expected):
+        assert_close(got[:, 1:], right, 1e-11)
+    assert np.array_equal(found[0][:, 0], q) and np.array_equal(found[1][:, 0], v)
+    first, _ = controlled(s, table, q, v, tau, dt, 1, 1, 1)
+    assert_close(found[2][:, :1], first[2], 1e-12)
+    assert_close(table.first_torques(q, v) + tau, found[2][:, 0], 1e-12)
 
 
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not on PATH")

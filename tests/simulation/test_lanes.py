@@ -1,5 +1,6 @@
 """Fixed steps of all cases at once, in generated code."""
 
+import signal
 import sys
 from types import SimpleNamespace
 
@@ -9,6 +10,7 @@ import pytest
 import limber as lb
 from helpers.compare import assert_close
 from helpers.gpu import needs_gpu
+from limber.dynamics.cores import at_most_cores
 from limber.errors import collected_warnings
 from limber.simulation.validity import cases_in_doubt, warn_outside_theory
 
@@ -195,6 +197,52 @@ def test_cases_that_hold_their_starts_have_references_of_their_own(hub):
     given |= OPTIONS | {"every": 2.0**-4, "step": 2.0**-10}
     assert np.ptp(given["q0"][:, hub.layout["panel"].q_joint]) > 0.05
     assert_alike(hub, lb.control.PD(4.0, 0.2, sample_time=2.0**-6, bodies="panel"), 0.125, given)
+
+
+@pytest.mark.parametrize("times", [[2.0**-5, 2.0**-4, 2.0**-3], [2.0**-3], [0.0]])
+def test_a_controller_is_sampled_between_output_times(hub, times):
+    """Its samples, memory and torques do not depend on where rows are."""
+    given = {k: x for k, x in cases(hub, 10).items() if k != "torque"}
+    given |= OPTIONS | {"every": None, "step": 2.0**-10, "engine": "generated"}
+    law = controlled(ki=20.0, filter_time=0.02)
+    all_rows = lb.simulate(hub, 0.125, torque=law, **(given | {"every": 2.0**-6}))
+    some = lb.simulate(hub, 0.125, torque=law, t_eval=times, **given)
+    chosen = np.isin(all_rows.t, times)
+    for name in ("q", "v", "tau"):
+        assert_close(getattr(some, name), getattr(all_rows, name)[:, chosen], 0.0)
+
+
+def test_results_do_not_depend_on_cores_or_on_other_cases(hub):
+    given = {k: x for k, x in cases(hub, 45).items() if k != "torque"} | OPTIONS
+    given |= {"every": 2.0**-4, "engine": "generated", "torque": controlled(ki=20.0)}
+    with at_most_cores(1):
+        one = lb.simulate(hub, 0.125, **given)
+    with at_most_cores(3):
+        three = lb.simulate(hub, 0.125, **given)
+    given["parameters"] = {k: x[20:30] if np.ndim(x) else x for k, x in given["parameters"].items()}
+    few = lb.simulate(hub, 0.125, **(given | {"q0": given["q0"][20:30], "v0": given["v0"][20:30]}))
+    for name in ("q", "v", "tau"):
+        assert np.array_equal(getattr(one, name), getattr(three, name))
+        assert np.array_equal(getattr(one, name)[20:30], getattr(few, name))
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs a timer")
+def test_ctrl_c_ends_a_batch_within_its_steps(hub):
+    given = {"q0": cases(hub, 16)["q0"], "engine": "generated"} | OPTIONS | {"every": None}
+    lb.simulate(hub, 0.01, t_eval=[0.01], **given)  # compiled
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, 0.3)
+    try:
+        with pytest.warns(UserWarning, match="interrupted: 16 of its 16 cases"):
+            batch = lb.simulate(hub, 1e6, t_eval=[1e6], **given)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+    assert set(batch.status) == {"not run"}
 
 
 @pytest.fixture(scope="module")

@@ -41,9 +41,8 @@ def library(program: Program, lanes: int, single: bool) -> str:
     parts += [functions(written(p, dialect), dialect) for p in programs]
     parts.append(_call(program))
     if lanes > 1:
-        blocks = _lanes_dialect(dialect)
-        parts.append(LANES.format(lanes=lanes))
-        parts.append(SINGLE_SINCOS if single else DOUBLE_SINCOS)
+        blocks = lanes_dialect(dialect)
+        parts += [LANES.format(lanes=lanes), SINGLE_SINCOS if single else DOUBLE_SINCOS]
         parts += [functions(written(p, blocks), blocks) for p in programs]
         parts.append(_lanes_batch(program))
     else:
@@ -64,23 +63,24 @@ def functions(code: Code, dialect: Dialect, qualifier: str = "static ") -> str:
         outputs = [f"{real} {a.name}[restrict {max(a.size, 1)}]" for a in program.outputs]
         head = f"void {name}({', '.join(inputs + outputs)})"
     if len(code.pieces) == 1:
-        body = _lines(code.pieces[0].lines)
+        body = lines_of(code.pieces[0].lines)
         unused = _unused(program, code.pieces[0])
         return f"{head}\n{{\n{unused}{body}}}\n"
     parts, calls = [], []
     names = ", ".join(a.name for a in (*program.inputs, *program.outputs))
     for i, piece in enumerate(code.pieces):
-        body, unused = _lines(piece.lines), _unused(program, piece, ("w",))
+        body, unused = lines_of(piece.lines), _unused(program, piece, ("w",))
         parts.append(
             f"APART static void {name}_{i}({arguments}, {real} *restrict w)\n{{\n{unused}{body}}}\n"
         )
         calls.append(f"{name}_{i}({names}, w);")
     workspace = f"{real} w[{max(code.workspace, 1)}];"
-    parts.append(f"{head}\n{{\n{_lines([workspace, *calls])}}}\n")
+    parts.append(f"{head}\n{{\n{lines_of([workspace, *calls])}}}\n")
     return "\n".join(parts)
 
 
-def _lines(lines: list[str]) -> str:
+def lines_of(lines: list[str]) -> str:
+    """The text of the lines of a function."""
     return "".join(f"    {line}\n" for line in lines)
 
 
@@ -91,7 +91,7 @@ def _unused(program: Program, piece: Piece, more: tuple[str, ...] = ()) -> str:
     for name in (*(a.name for a in program.outputs), *more):
         if not re.search(rf"\b{name}\[", text):
             names.append(name)
-    return _lines([f"(void){name};" for name in names])
+    return lines_of([f"(void){name};" for name in names])
 
 
 def _call(program: Program) -> str:
@@ -137,7 +137,8 @@ typedef number block __attribute__((vector_size(LANES * sizeof(number))));
 ON_STACK = 4096
 
 
-def _lanes_dialect(dialect: Dialect) -> Dialect:
+def lanes_dialect(dialect: Dialect) -> Dialect:
+    """The dialect of functions on blocks of states."""
     return replace(
         dialect,
         real="block",
@@ -191,7 +192,7 @@ def _lanes_batch(program: Program) -> str:
     lines.append("    }\n    }")
     if total > ON_STACK:
         lines.append("free(scratch);")
-    return f"{_BATCH}{{\n{_lines(lines)}}}\n"
+    return f"{_BATCH}{{\n{lines_of(lines)}}}\n"
 
 
 #: sin and cos of a block: Cody-Waite reduction by pi/2 in three or four parts, then the minimax polynomials on

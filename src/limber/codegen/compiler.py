@@ -17,6 +17,7 @@ from limber.codegen.generated import OF_CLOSURES, OPERATIONAL
 from limber.codegen.law_source import LawPlaces
 from limber.codegen.program import OperationCount, Program
 from limber.codegen.request import Request
+from limber.codegen.rollout import Rollout
 from limber.codegen.stages import stages
 from limber.codegen.trace import trace
 from limber.constraints.independent import Independent, independent_rows
@@ -217,11 +218,27 @@ def controlled_rollout(
     """The function "rollout" on the GPU with a control law, which may have a model (`codegen.cuda.CudaRollout`)."""
     from limber.codegen.cuda import CudaRollout  # noqa: PLC0415
 
-    program = programmed(system, "step", None, None, None, (), parameters)
-    inverse = None
-    if model is not None:
-        inverse = programmed(model, "inverse_dynamics", None, None, None, (), ())
-    return CudaRollout(program, False, law, inverse)
+    return CudaRollout(_step(system, parameters), False, law, _inverse(model))
+
+
+def rollout_in_lanes(
+    system: System, parameters: Sequence[str], lanes: int, law: LawPlaces | None = None, model: System | None = None
+) -> Rollout:  # fmt: skip
+    """Whole simulations in C, with constant torques or a control law, which may have a model."""
+    program = _step(system, parameters)
+    _warn_of_size(program)
+    return Rollout(program, lanes, law, _inverse(model))
+
+
+def _step(system: System, parameters: Sequence[str]) -> Program:
+    return programmed(system, "step", None, None, None, (), parameters)
+
+
+def _inverse(model: System | None) -> Program | None:
+    """The inverse dynamics of the model of a law."""
+    return (
+        None if model is None else programmed(model, "inverse_dynamics", None, None, None, (), ())
+    )
 
 
 def operation_count(

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from limber.checks import shown, whole
-from limber.codegen.cuda_source import BLOCK, loops, needed, rollout_source, source
+from limber.codegen.cuda_source import BLOCK, loops, rollout_source, source
 from limber.codegen.law_source import LawPlaces
-from limber.codegen.program import Program
+from limber.codegen.program import Program, needed
 from limber.errors import ArgumentTypeError, ArgumentValueError, MissingExtraError
 
 #: The fewest threads of a block.

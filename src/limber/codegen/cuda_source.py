@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from limber.codegen import statements
-from limber.codegen.law_source import ARRAYS, LawPlaces, declared, evaluated
-from limber.codegen.program import Program
+from limber.codegen.law_source import ARRAYS, LawPlaces, declared, evaluated, helpers
+from limber.codegen.program import Program, needed
 from limber.codegen.rolled import Rolled, rolled
 from limber.codegen.statements import Dialect, written
 
@@ -169,12 +169,6 @@ def kernel(program: Program, local: Dialect) -> str:
     return "\n".join(parts)
 
 
-def needed(program: Program, model: Program | None = None) -> tuple[Program, ...]:
-    """The programs that a kernel calls, each after those that it calls."""
-    own = () if model is None else (*model.callees, model)
-    return (*own, *program.callees, program)
-
-
 def rollout_source(
     program: Program, single: bool, law: LawPlaces | None = None, model: Program | None = None
 ) -> str:
@@ -213,8 +207,11 @@ def rollout_source(
         arguments.append(f"{real} *__restrict__ tau_new")
         arguments += [f"const {real} *__restrict__ {n}" for n in ARRAYS]
         numbers = "const int sample, const int varying, "
-        body += declared(law, real)
-        forces = evaluated(law, held, real)
+        parts.append(helpers(real, "static __device__"))
+        body += declared(law, local)
+        lines = [held, "const long long row = k / sample;"]
+        lines += evaluated(law, local, "start[{i} * states + t]")
+        forces = ["    if (k % sample == 0) {", *(f"        {line}" for line in lines), "    }"]
         forces_out = [
             f"        for (int i = 0; i < {nv}; ++i) tau_new[(written * {nv} + i) * states + t] = u[i];"
         ]

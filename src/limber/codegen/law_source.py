@@ -1,17 +1,20 @@
-"""Linear control laws as lines of a CUDA kernel; `simulation.laws` has their equations.
+"""Linear control laws as lines of generated code, for the CPU and the GPU; `simulation.laws` has their equations.
 
-Arguments of the kernel, which all threads share except for the start:
+Arguments of the code, which all states share except for the start:
 
-    reference (samples, x)      start (x, states)       feed (samples, torques)
+    reference (samples, x)      start (x)               feed (samples, torques)
     gains (samples or 1, torques, x)                    memory: A (z, z), B (z, x) and C (torques, z), one after another
-    limit (torques)             sample: steps of a sample time              varying: 1 if each sample has its gains, or 0
+    limit (torques)             row: the sample         varying: 1 if each sample has its gains, or 0
 
-A law with a model calls the program "inverse_dynamics" of the model.
+The state is in x and y, and the torques are added to u.  A law with a model calls the program "inverse_dynamics" of the
+model.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+from limber.codegen.statements import Dialect
 
 #: The names of the arrays, in the order of the kernel's arguments.
 ARRAYS = ("reference", "start", "feed", "gains", "memory", "limit")
@@ -53,72 +56,90 @@ class LawPlaces:
         return dict(zip(ARRAYS, shapes))
 
 
-def declared(law: LawPlaces, real: str) -> list[str]:
+def helpers(real: str, qualifier: str) -> str:
+    """The functions that the lines of a law call, for numbers."""
+    return f"""\
+{qualifier} {real} limited({real} x, {real} limit)
+{{
+    return x > limit ? limit : x < -limit ? -limit : x;
+}}
+
+{qualifier} {real} unless_beyond({real} change, {real} over)
+{{
+    return over * change > 0 ? 0 : change;
+}}
+"""
+
+
+def declared(law: LawPlaces, d: Dialect) -> list[str]:
     """The lines before the loop over steps."""
-    x, u, z = (max(n, 1) for n in law.sizes)
-    lines = [
-        f"{real} e[{x}], asked[{u}], over[{u}], z[{z}], z_new[{z}];",
-        f"for (int i = 0; i < {len(law.integrals)}; ++i) z[i] = 0;",
-    ]
+    u, z = (max(n, 1) for n in law.sizes[1:])
+    lines = [f"{d.real} z[{z}];", *(f"z[{i}] = {_zero(d)};" for i in range(len(law.integrals)))]
+    lines.append(f"{d.real} e[{max(law.sizes[0], 1)}], asked[{u}], over[{u}], z_new[{z}];")
     if law.model is not None:
-        n = max(len(law.model.v), 1)
-        lines.append(
-            f"{real} x_model[{max(len(law.model.q), 1)}], y_model[{n}], rates[{n}], needed[{n}];"
-        )
+        q, n = max(len(law.model.q), 1), max(len(law.model.v), 1)
+        lines.append(f"{d.real} x_model[{q}], y_model[{n}], rates[{n}], needed[{n}];")
     return lines
 
 
-def evaluated(law: LawPlaces, held: str, real: str) -> list[str]:
-    """The lines of the loop over steps k; `held` sets the torques u to which those of the law are added."""
+def _zero(d: Dialect) -> str:
+    return d.constant.format(x=d.number(0.0))
+
+
+def evaluated(law: LawPlaces, d: Dialect, start: str) -> list[str]:
+    """The lines that add the torques of a sample to u, and renew the memory.
+
+    start : element i of the start of a state, as a format.
+    """
     x, u, z = law.sizes
-    f = "f" if real == "float" else ""
     read = [f"x[{i}]" for i in law.q] + [f"y[{i}]" for i in law.v]
     B, C = z * z, z * z + z * x
-    lines = [held, "const long long row = k / sample;"]
-    lines += [
-        f"e[{i}] = reference[row * {x} + {i}] + start[{i} * states + t] - {value};"
+    lines = [
+        f"e[{i}] = reference[row * {x} + {i}] + {start.format(i=i)} - {value};"
         for i, value in enumerate(read)
     ]
     lines += [
         f"for (int j = 0; j < {u}; ++j) {{",
-        f"    asked[j] = feed[row * {u} + j];",
+        f"    asked[j] = {_zero(d)} + feed[row * {u} + j];",
         f"    for (int i = 0; i < {x}; ++i) asked[j] += gains[(row * varying * {u} + j) * {x} + i] * e[i];",
         f"    for (int i = 0; i < {z}; ++i) asked[j] += memory[{C} + j * {z} + i] * z[i];",
         "}",
     ]
     if law.model is not None:
-        lines += _of_model(law.model)
+        lines += _of_model(law.model, d)
     for j, place in enumerate(law.torques):
         lines += [
             "{",
-            f"    const {real} torque = fmin{f}(fmax{f}(asked[{j}], -limit[{j}]), limit[{j}]);",
+            f"    const {d.real} torque = limited(asked[{j}], limit[{j}]);",
             f"    over[{j}] = asked[{j}] - torque;",
             f"    u[{place}] += torque;",
             "}",
         ]
     for j, torque in enumerate(law.integrals):
-        stops = [f"    if (over[{torque}] * change > 0) change = 0;"] if torque >= 0 else []
+        stops = [f"    change = unless_beyond(change, over[{torque}]);"] if torque >= 0 else []
         lines += [
             "{",
-            f"    {real} change = 0;",
+            f"    {d.real} change = {_zero(d)};",
             f"    for (int i = 0; i < {x}; ++i) change += memory[{B + j * x} + i] * e[i];",
             *stops,
             f"    for (int i = 0; i < {z}; ++i) change += memory[{j * z} + i] * z[i];",
             f"    z_new[{j}] = change;",
             "}",
         ]
-    lines.append(f"for (int i = 0; i < {z}; ++i) z[i] = z_new[i];")
-    return ["    if (k % sample == 0) {", *(f"        {line}" for line in lines), "    }"]
+    if z:
+        lines.append(f"for (int i = 0; i < {z}; ++i) z[i] = z_new[i];")
+    return lines
 
 
-def _of_model(model: ModelPlaces) -> list[str]:
+def _of_model(model: ModelPlaces, d: Dialect) -> list[str]:
     """The lines that turn the requested values into torques."""
     lines = [f"x_model[{i}] = x[{place}];" for i, place in enumerate(model.q)]
     for i, place in enumerate(model.v):
-        speed = f"y[{place}]" if model.accelerates else "0"
-        lines.append(f"y_model[{i}] = {speed}; rates[{i}] = 0;")
+        speed = f"y[{place}]" if model.accelerates else _zero(d)
+        lines.append(f"y_model[{i}] = {speed}; rates[{i}] = {_zero(d)};")
     if model.accelerates:
         lines += [f"rates[{place}] = asked[{j}];" for j, place in enumerate(model.torques)]
-    lines.append("inverse_dynamics(x_model, y_model, rates, needed);")
+    call = d.callee.format(name="inverse_dynamics")
+    lines.append(f"{call}(x_model, y_model, rates, needed);")
     added = "=" if model.accelerates else "+="
     return lines + [f"asked[{j}] {added} needed[{i}];" for j, i in enumerate(model.torques)]

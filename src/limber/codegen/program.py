@@ -103,6 +103,12 @@ class Program:
         )
 
 
+def needed(program: Program, model: Program | None = None) -> tuple[Program, ...]:
+    """The programs that code for `program` and a model of its control law has, each after those that it calls."""
+    own = () if model is None else (*model.callees, model)
+    return (*own, *program.callees, program)
+
+
 def inlined(program: Program) -> Program:
     """The same program without calls: every callee written out in place."""
     if not program.callees:

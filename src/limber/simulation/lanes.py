@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,15 +17,11 @@ import numpy as np
 from limber.assembly.parameters import find
 from limber.assembly.system import System
 from limber.checks import Array, number, shown
-from limber.dynamics.cores import cores
 from limber.errors import ArgumentValueError, SimulationError
 from limber.simulation.laws import LANES, LawTable, SampledLaw, law_of
 from limber.simulation.result import Result, Statistics
 from limber.simulation.table import joint_speeds
 from limber.simulation.validity import refuse_indefinite, warn_outside_theory
-
-#: Cases of a thread come in multiples of this, so that blocks of lanes stay whole.
-BLOCK = 64
 
 
 def numbers_of_code(system: System, parameters: Mapping[str, Array]) -> list[Array]:
@@ -56,52 +50,27 @@ def rows_in_lanes(
     tau : (cases, nv), constant throughout.
     law : a control law instead; a row has the torques up to then.
     """
-    from limber.codegen.compiler import compile  # noqa: PLC0415
+    from limber.codegen.compiler import rollout_in_lanes  # noqa: PLC0415
 
-    function = compile(
-        system,
-        "step",
-        parameters=list(parameters),
-        lanes=LANES if len(q) >= LANES else 1,
-        threads=1,
-    )
-    numbers = numbers_of_code(system, parameters)
-    count, n = len(q), len(times)
-    Q, V = np.full((count, n, system.nq), np.nan), np.full((count, n, system.nv), np.nan)
-    forces = np.array(np.broadcast_to(tau[:, None], V.shape))
-    steps = [0]
-
-    def part(start: int, stop: int) -> None:
-        mine = slice(start, stop)
-        x, y = q[mine].copy(), v[mine].copy()
-        next_x, next_y = np.empty_like(x), np.empty_like(y)
-        held, more = tau[mine], [p[mine] for p in numbers]
-        running = None if law is None else law.running(system.nv, mine)
+    reached, spans, counts = 0.0, [], []
+    for t in times.tolist():
+        span = 1
         if law is not None:
-            held = law.running(system.nv, mine).torques(0, x, y)
-        taken, reached = 0, 0.0
-        for i, t in enumerate(times.tolist()):
-            spans = 1
-            if law is not None:
-                first, spans = (round(x / law.law.sample_time) for x in (reached, t - reached))
-            number = _steps((t - reached) / max(spans, 1), step)
-            dt = (t - reached) / max(number * spans, 1)
-            for k in range(spans):
-                if running is not None:
-                    held = running.torques(first + k, x, y)
-                for _ in range(number):
-                    function(x, y, held, dt, *more, out=(next_x, next_y))
-                    x, next_x, y, next_y = next_x, x, next_y, y
-            taken, reached = taken + number * spans, t
-            Q[mine, i], V[mine, i], forces[mine, i] = x, y, held
-        steps[0] = taken
-
-    threads = max(1, min(cores(), count // BLOCK))
-    bounds = [count * i // threads // BLOCK * BLOCK for i in range(threads)] + [count]
-    with np.errstate(all="ignore"), ThreadPoolExecutor(threads) as pool:
-        for done in [pool.submit(part, *span) for span in pairwise(bounds)]:
-            done.result()
-    return Q, V, forces, steps[0]
+            span = round(t / law.law.sample_time) - round(reached / law.law.sample_time)
+        spans.append(span)
+        counts.append(_steps((t - reached) / max(span, 1), step))
+        reached = t
+    steps = np.array(spans) * counts
+    lengths = np.diff(times, prepend=0.0) / np.maximum(steps, 1)
+    places, model, arrays = None, None, None
+    if law is not None:
+        places, arrays = law.law.places(), {**law.arrays(), "start": law.start}
+        model = None if law.law.model is None else law.law.model.system
+    lanes = LANES if len(q) >= LANES else 1
+    run = rollout_in_lanes(system, list(parameters), lanes, places, model)
+    given = (q, v, tau, *numbers_of_code(system, parameters))
+    Q, V, forces = run(given, np.array(spans), np.array(counts), lengths, arrays)
+    return Q, V, forces, int(steps.sum())
 
 
 def _steps(length: float, step: float) -> int:
@@ -151,7 +120,7 @@ def rows_on_gpu(
     if law is None:
         rows.append(np.broadcast_to(tau[:, None], rows[1].shape))
     else:
-        tau = law.running(system.nv).torques(0, q, v)
+        tau = law.first_torques(q, v)
     if len(later) < len(times):
         rows = [np.concatenate([x[:, None], y], axis=1) for x, y in zip((q, v, tau), rows)]
     return rows[0], rows[1], rows[2], steps

@@ -22,6 +22,7 @@ import numpy as np
 
 from limber.assembly.system import System
 from limber.checks import Array
+from limber.dynamics import inverse_dynamics
 
 if TYPE_CHECKING:
     from limber.codegen.law_source import LawPlaces
@@ -167,82 +168,23 @@ class LawTable:
             "limit": self.law.limit,
         }
 
-    def running(self, nv: int, cases: slice = slice(None)) -> RunningLaw:
-        """The law at the start of a run of some of the cases."""
-        return RunningLaw(self, nv, cases)
-
-
-class Product:
-    """Products of matrices with columns of cases, in the same order of operations for any number of cases: results of a
-    case do not depend, to the last bit, on those that run alongside it.
-    """
-
-    def __init__(self, pattern: np.ndarray):
-        self._pairs = [(int(i), int(j)) for i, j in np.argwhere(pattern)]
-
-    def add(self, to: Array, matrix: Array, columns: Array) -> None:
-        """Add matrix @ columns; the matrix is zero outside the pattern."""
-        for i, j in self._pairs:
-            to[i] += matrix[i, j] * columns[j]
-
-
-class RunningLaw:
-    """A control law during a run, with the memory and the arrays of its cases."""
-
-    def __init__(self, table: LawTable, nv: int, cases: slice):
-        law = table.law
-        self._table = table
-        # arrays by columns of cases: rows as short as one case would take most of the time
-        self._start = np.ascontiguousarray(table.start[cases].T)
-        self._starts, count = bool(self._start.any()), self._start.shape[1]
-        self._limit = law.limit[:, None] if np.isfinite(law.limit).any() else None
-        self._error = np.empty(self._start.shape)
-        self._memory = np.zeros((len(law.memory.A), count))
-        self._tau = np.zeros((count, nv))
-        self._gains = Product((table.gains != 0.0).max(axis=0))
-        self._A, self._B, self._C = (
-            Product(x != 0.0) for x in (law.memory.A, law.memory.B, law.memory.C)
-        )
+    def first_torques(self, q: Array, v: Array) -> Array:
+        """The torques (cases, nv) at the first sample."""
+        law, n = self.law, len(self.law.q)
+        e = self.reference[0] + self.start
+        e[:, :n] -= q[:, law.q]
+        e[:, n:] -= v[:, law.v]
+        asked = self.feed[0] + e @ self.gains[0].T
         if law.model is not None:
-            from limber.codegen.compiler import compile  # noqa: PLC0415
-
-            lanes = LANES if count >= LANES else 1
-            self._needed = compile(law.model.system, "inverse_dynamics", lanes=lanes, threads=1)
-            self._speeds, self._rates = np.zeros((2, count, law.model.system.nv))
-
-    def torques(self, sample: int, q: Array, v: Array) -> Array:
-        """The torques (cases, nv) at a sample, in an array that the next sample overwrites."""
-        table, law, memory = self._table, self._table.law, self._table.law.memory
-        n, e, wanted = len(law.q), self._error, table.reference[sample, :, None]
-        np.subtract(wanted[:n], q.T[law.q], out=e[:n])
-        np.subtract(wanted[n:], v.T[law.v], out=e[n:])
-        if self._starts:
-            e += self._start
-        asked = np.repeat(table.feed[sample, :, None], len(q), axis=1)
-        self._gains.add(asked, table.gains[sample if len(table.gains) > 1 else 0], e)
-        if memory.integrals.size:
-            self._C.add(asked, memory.C, self._memory)
-        if law.model is not None:
-            asked = self._of_model(law.model, asked, q, v)
-        torque = asked if self._limit is None else np.clip(asked, -self._limit, self._limit)
-        if memory.integrals.size:
-            change = np.zeros_like(self._memory)
-            self._B.add(change, memory.B, e)
-            beyond = (asked - torque)[memory.integrals] * change > 0.0
-            change[beyond & (memory.integrals >= 0)[:, None]] = 0.0
-            self._A.add(change, memory.A, self._memory)
-            self._memory = change
-        self._tau.T[law.torques] = torque
-        return self._tau
-
-    def _of_model(self, model: Model, asked: Array, q: Array, v: Array) -> Array:
-        """The torques (torques, cases) with what the model needs."""
-        if model.accelerates:
-            self._speeds[:] = v[:, model.v]
-            self._rates[:, model.torques] = asked.T
-        places = np.ascontiguousarray(q[:, model.q])
-        needed = self._needed(places, self._speeds, self._rates)[:, model.torques].T
-        return needed if model.accelerates else asked + needed
+            m = law.model
+            speeds, rates = np.zeros((2, len(q), m.system.nv))
+            if m.accelerates:
+                speeds[:], rates[:, m.torques] = v[:, m.v], asked
+            needed = inverse_dynamics(m.system, q[:, m.q], speeds, rates)[:, m.torques]
+            asked = needed if m.accelerates else asked + needed
+        tau = np.zeros(v.shape)
+        tau[:, law.torques] = np.clip(asked, -law.limit, law.limit)
+        return tau
 
 
 def law_of(system: System, torque: Any) -> SampledLaw | str | None:
