@@ -1,6 +1,7 @@
 """FMUs against the engine they were made from, in FMPy."""
 
 import subprocess
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ VERSIONS = (2, 3)
 KINDS = ("CoSimulation", "ModelExchange")
 ROUNDING = 1e-11
 ENDS = [("arm", "tip"), ("tool", None)]
+GAUGE = lb.control.StrainGauge("arm", at=[0.0, 0.5], z=0.03, rate=1.0, name="gauge")
 CHOSEN = ["gravity", "arm.EI", "tool.mass", "arm.joint_damping"]
 
 
@@ -55,7 +57,7 @@ def arms(tmp_path_factory):
     for version in VERSIONS:
         path = folder / f"arm{version}.fmu"
         assert lb.exchange.fmu(
-            s, path, version=version, parameters=CHOSEN, nodes=ENDS, forces=ENDS
+            s, path, version=version, parameters=CHOSEN, nodes=ENDS, forces=ENDS, accelerations=ENDS, gauges=[GAUGE]
         ) == path  # fmt: skip
         made[version] = path, folder / str(version)
     return s, made
@@ -172,6 +174,50 @@ def test_rates_and_outputs_are_those_of_the_engine(arms, version):
             *(f"arm.tip.{w}[{i}]" for w in ("angular_velocity", "velocity") for i in three)
         )
         assert_close(found, velocity, ROUNDING)
+        for end, place in zip(ENDS, ("arm.tip", "tool.frame")):
+            right = lb.acceleration(changed, q, v, expected[s.nq :], *end)
+            assert_close(one.get(*accelerations(place)), right, ROUNDING * np.abs(right).max())
+        strain = GAUGE.reader(changed).read(SimpleNamespace(q=q))
+        assert_close(one.get("gauge[1]", "gauge[2]"), strain, ROUNDING)
+
+
+def accelerations(place):
+    """The variables of the acceleration of a node."""
+    parts = ("angular_acceleration", "acceleration")
+    return [f"{place}.{part}[{i}]" for part in parts for i in (1, 2, 3)]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_accelerations_follow_the_inputs_at_once(arms, version):
+    """Their derivatives by the joint forces are J M^{-1}, and the model description says that they depend on them."""
+    s, made = arms
+    with instance(*made[version], "ModelExchange") as one:
+        states, inputs, _ = some_values(one, np.random.default_rng(5))
+        one.start(**states)
+        one.set(inputs)
+        q = np.array([*states.values()])[: s.nq]
+        names = accelerations("arm.tip")
+        found = np.column_stack(
+            [one.directional(names, [f"{x}.tau"], [1.0]) for x in ("shoulder", "tool")]
+        )
+        places = [s.layout[name].v_joint.start for name in ("arm", "tool")]
+        right = lb.jacobian(s, q, "arm", "tip") @ np.linalg.inv(lb.mass_matrix(s, q))[:, places]
+        assert_close(found, right, ROUNDING * np.abs(right).max())
+        assert_close(one.directional(["gauge[1]"], ["shoulder.tau"], [1.0]), [0.0], 0.0)
+
+
+def test_gauges_that_do_not_fit_are_refused(tmp_path):
+    s, path = flexible_arm(), tmp_path / "x.fmu"
+    for given, message in (
+        (["root"], "gauges must be a list of lb.control.StrainGauge objects, got"),
+        ([GAUGE, GAUGE], "gauges: two of them have the name 'gauge'; give each its own name"),
+        ([lb.control.StrainGauge("tool", at="x", z=0.1, rate=1.0)], "body 'tool' has no section"),
+    ):
+        with pytest.raises(lb.LimberError, match=message):
+            lb.exchange.fmu(s, path, gauges=given)
+    with pytest.raises(lb.LimberError, match=r"accelerations=.* names .* twice"):
+        lb.exchange.fmu(s, path, accelerations=[("arm", "tip"), ("arm", "tip")])
+    assert not path.exists()
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -537,7 +583,9 @@ def test_random_trees_of_all_joints_are_those_of_the_engine(tmp_path, seed):
     q, v, _ = random_state(rng, s, eta_scale=0.3)
     version = 2 + seed % 2
     tip = (list(s.bodies)[-1], None)
-    path = lb.exchange.fmu(s, tmp_path / "x.fmu", version=version, q0=q, v0=v, nodes=[tip])
+    path = lb.exchange.fmu(
+        s, tmp_path / "x.fmu", version=version, q0=q, v0=v, nodes=[tip], accelerations=[tip]
+    )
     assert validate(path) == []
     with instance(path, tmp_path / "x", "ModelExchange") as one:
         one.start()
@@ -547,6 +595,9 @@ def test_random_trees_of_all_joints_are_those_of_the_engine(tmp_path, seed):
         expected = np.concatenate([lb.qdot(s, q, v), lb.forward_dynamics(s, q, v, np.zeros(s.nv))])
         found = one.get(*unknowns)
         assert_close(found, expected, 1e-9 * max(1.0, np.abs(expected).max()))
+        right = lb.acceleration(s, q, v, expected[s.nq :], tip[0])
+        found = one.get(*(name for name in names if "acceleration[" in name))
+        assert_close(found, right, 1e-9 * max(1.0, np.abs(right).max()))
         direction = rng.standard_normal(s.nv)
         along = [*lb.qdot(s, q, direction), *np.zeros(s.nv)]
         slope = one.directional(unknowns[s.nq :], states, along)

@@ -52,6 +52,15 @@ def fmu(
             show_default=False,
         ),
     ] = None,
+    accelerations: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--acceleration",
+            metavar="NODE",
+            help="A node whose acceleration is an output; written as for --node.",
+            show_default=False,
+        ),
+    ] = None,
     forces: Annotated[
         list[str] | None,
         typer.Option(
@@ -97,6 +106,7 @@ def fmu(
             version=int(fmi.value),
             parameters=None if not parameters else [x for x in parameters if x != "none"],
             nodes=_ends(listed("--node", nodes)),
+            accelerations=_ends(listed("--acceleration", accelerations)),
             forces=_ends(listed("--force", forces)),
             tolerance=tolerance,
             **state,

@@ -136,17 +136,19 @@ class _Made:
         self.parameters = tuple(p.name for p in variables.named)
 
     def rates(self) -> Program:
-        s, graph, values = self.system, *self._inputs(self.sizes)
-        torques = self.variables.torques
-        tau: list[Scalar] = [0.0] * s.nv
-        for i, x in zip(torques, values["u"]):
-            tau[i] = x
-        values |= {"tau": tau, "external": values["u"][len(torques) :]}
+        graph, values = self._inputs(self.sizes)
         qdot = self._run("qdot", values)
         for start in self.quaternions:
             qdot[start : start + 4] = [x * values["norms"][start] for x in qdot[start : start + 4]]
-        vdot = self._run("forward_dynamics", values, external=self.variables.forces)
-        return self._program("rates", self.sizes, "dx", [*qdot, *vdot], graph)
+        return self._program("rates", self.sizes, "dx", [*qdot, *self._vdot(values)], graph)
+
+    def _vdot(self, values: dict) -> list[Scalar]:
+        torques, u = self.variables.torques, values["u"]
+        tau: list[Scalar] = [0.0] * self.system.nv
+        for i, x in zip(torques, u):
+            tau[i] = x
+        given = values | {"tau": tau, "external": u[len(torques) :]}
+        return self._run("forward_dynamics", given, external=self.variables.forces)
 
     def outputs(self) -> Program:
         s, graph, values = self.system, *self._inputs(self.sizes)
@@ -159,6 +161,17 @@ class _Made:
                 for j in range(s.nv):
                     total = total + J[i * s.nv + j] * values["v"][j]
                 found.append(total)
+        if self.variables.accelerations:
+            values["vdot"] = self._vdot(values)
+        for end in self.variables.accelerations:
+            found += self._run("acceleration", values, end=end)
+        for body, rows in self.variables.strains:
+            modes = values["q"][s.layout[body].q_modes]
+            for row in rows.tolist():
+                strain: Scalar = 0.0
+                for per_mode, eta in zip(row, modes):
+                    strain = strain + per_mode * eta
+                found.append(strain)
         return self._program("outputs", self.sizes, "y", found, graph)
 
     def residuals(self) -> Program:

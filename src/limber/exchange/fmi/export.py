@@ -16,6 +16,7 @@ from limber.bodies.variation import excluded
 from limber.checks import Array, array, number, shown, suggestion, unit_quaternion
 from limber.codegen.package import identifier
 from limber.constraints import assemble
+from limber.control.sensors import StrainGauge
 from limber.dynamics.limits import warn_outside_limits
 from limber.dynamics.refusals import quaternions
 from limber.errors import ArgumentTypeError, ArgumentValueError
@@ -40,6 +41,8 @@ def fmu(
     v0: ArrayLike | None = None,
     parameters: Sequence[str] | None = None,
     nodes: Sequence[str | End] = (),
+    accelerations: Sequence[str | End] = (),
+    gauges: Sequence[StrainGauge] = (),
     forces: Sequence[str | End] = (),
     tolerance: float = 1e-6,
     name: str | None = None,
@@ -57,6 +60,10 @@ def fmu(
         beams, their damping ratios, and the physics of joints. Of a symmetric matrix, such as an inertia, the upper
         triangle can be set.
     nodes : nodes whose poses and velocities are outputs: ("body", node), or "body" for its frame.
+    accelerations : nodes whose accelerations are outputs, in world axes; unlike the other outputs, they follow the inputs
+        at once. An accelerometer reads them without gravity, in its own axes.
+    gauges : `control.StrainGauge` objects; the strains that they measure are outputs, by their names, without rate, noise
+        or delay.
     forces : nodes at which forces and moments are inputs, in world axes.
     tolerance : the relative tolerance of co-simulation, unless the importer sets one; the absolute tolerance is a
         hundredth of it.
@@ -89,6 +96,8 @@ def fmu(
         _parameters(system, parameters),
         _ends(system, "nodes", nodes),
         _ends(system, "forces", forces),
+        _ends(system, "accelerations", accelerations),
+        _gauges(system, gauges),
     )
     build.write(equations(system, found, q), file, version, _identifier(system, name), tolerance)
     return file
@@ -184,3 +193,20 @@ def _ends(system: System, what: str, given: Sequence[str | End]) -> list[End]:
             raise ArgumentValueError(f"{what}={shown(list(given))} names {shown(end)} twice.")
         found.append(end)
     return found
+
+
+def _gauges(system: System, given: Sequence[StrainGauge]) -> Sequence[StrainGauge]:
+    """Strain gauges that fit the system, with names of their own."""
+    if not isinstance(given, Sequence) or not all(isinstance(x, StrainGauge) for x in given):
+        raise ArgumentTypeError(
+            f"gauges must be a list of lb.control.StrainGauge objects, got {shown(given)}."
+        )
+    for gauge in given:
+        gauge.reader(system)
+    names = [gauge.name for gauge in given]
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise ArgumentValueError(
+            f"gauges: two of them have the name {twice[0]!r}; give each its own name=..., which is that of the variable."
+        )
+    return given

@@ -17,6 +17,7 @@ import numpy as np
 from limber.assembly.parameters import Parameter
 from limber.assembly.system import System
 from limber.checks import Array
+from limber.control.sensors import StrainGauge
 from limber.errors import ArgumentValueError
 from limber.exchange.fmi.units import NOT_NEGATIVE, OF_JOINTS, OF_PARAMETERS, SYMMETRIC
 from limber.joints.coordinates import ANGLE, DISPLACEMENT, QUATERNION, coordinates, speeds
@@ -55,6 +56,8 @@ class Variables:
 
     torques : the places in v of the joint forces, which are the first inputs; the wrenches at `forces` follow.
     nodes : the nodes whose poses and velocities are outputs, after the two energies.
+    accelerations : the nodes whose accelerations are outputs, after these.
+    strains : for each strain gauge, its body and its readings per unit of each mode; they are the last outputs.
     named : the parameters, each with one or more numbers.
     structured : whether names follow the structured naming convention.
     """
@@ -67,6 +70,8 @@ class Variables:
     torques: list[int]
     forces: list[End]
     nodes: list[End]
+    accelerations: list[End]
+    strains: list[tuple[str, Array]]
     named: list[Parameter]
     structured: bool
 
@@ -84,23 +89,33 @@ def variables(
     parameters: Sequence[Parameter],
     nodes: Sequence[End],
     forces: Sequence[End],
+    accelerations: Sequence[End] = (),
+    gauges: Sequence[StrainGauge] = (),
 ) -> Variables:
     """The variables of a system that starts at q0, v0."""
     owners = [*system.bodies, *system.closures, *system._parts]
-    owners += [node for _, node in (*nodes, *forces) if isinstance(node, str)]
+    owners += [node for _, node in (*nodes, *forces, *accelerations) if isinstance(node, str)]
+    owners += [gauge.name for gauge in gauges]
     structured = all(_QUOTABLE.fullmatch(name) for name in owners)
     spelled = _Spelling(structured)
     states, rates = _states(system, spelled, q0, v0)
     torques, inputs = _torques(system, spelled)
+    outputs = [*_ENERGIES, *(x for end in nodes for x in _pose(spelled, end))]
+    outputs += [x for end in accelerations for x in _vectors(spelled, end, _ACCELERATIONS)]
+    strains = [(gauge.body, gauge.rows(system)) for gauge in gauges]
+    for gauge, (_, rows) in zip(gauges, strains):
+        outputs += _strain(spelled, gauge, len(rows))
     found = Variables(
         states,
         rates,
         [*inputs, *(x for end in forces for x in _wrench(spelled, end))],
-        [*_ENERGIES, *(x for end in nodes for x in _pose(spelled, end))],
+        outputs,
         [x for p in parameters for x in _numbers(system, spelled, p)],
         torques,
         list(forces),
         list(nodes),
+        list(accelerations),
+        strains,
         list(parameters),
         structured,
     )
@@ -262,20 +277,40 @@ def _pose(spelled: _Spelling, end: End) -> list[Variable]:
         for i in range(3)
         for j in range(3)
     ]
-    for name, unit, what in (
-        ("position", "m", "position"),
-        ("angular_velocity", "rad/s", "angular velocity"),
-        ("velocity", "m/s", "velocity"),
-    ):
-        found += [
-            Variable(
-                spelled(body, node, name, at=(i,)),
-                unit,
-                f"{what} {'xyz'[i]} of {words}, world axes",
-            )
-            for i in range(3)
-        ]
-    return found
+    return found + _vectors(spelled, end, _MOTION)
+
+
+#: Vectors of a node: their names, units and meanings, in the order of their values.
+_MOTION = (
+    ("position", "m", "position"),
+    ("angular_velocity", "rad/s", "angular velocity"),
+    ("velocity", "m/s", "velocity"),
+)
+_ACCELERATIONS = (
+    ("angular_acceleration", "rad/s2", "angular acceleration"),
+    ("acceleration", "m/s2", "acceleration"),
+)
+
+
+def _vectors(
+    spelled: _Spelling, end: End, vectors: Sequence[tuple[str, str, str]]
+) -> list[Variable]:
+    body, node, words = _place(end)
+    return [
+        Variable(
+            spelled(body, node, name, at=(i,)),
+            unit,
+            f"{what} {'xyz'[i]} of {words}, world axes",
+        )
+        for name, unit, what in vectors
+        for i in range(3)
+    ]
+
+
+def _strain(spelled: _Spelling, gauge: StrainGauge, count: int) -> list[Variable]:
+    places = [(i,) for i in range(count)] if count > 1 else [()]
+    words = f"strain of body {gauge.body!r} at the gauge {gauge.name!r}"
+    return [Variable(spelled(gauge.name, at=at), None, words) for at in places]
 
 
 def _numbers(system: System, spelled: _Spelling, parameter: Parameter) -> list[Variable]:
