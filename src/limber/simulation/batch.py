@@ -1,26 +1,24 @@
 """Batches: many simulations of one system at once, with different states, torques and parameters.
 
-Cases run in threads, one for each core, because compiled integrators do not hold Python's lock.  Torques, wrenches,
-motions and events in Python do, so cases with such functions share one core; compiled functions and tables do not.
+Cases run in threads (`case_threads`), because compiled integrators do not hold Python's lock.  Torques, wrenches, motions
+and events in Python do, so cases with such functions gain little from more cores; compiled functions and tables do not.
 With fixed steps and generated code all cases are stepped at once (`lanes`).
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from limber.assembly.system import System
 from limber.checks import Array
-from limber.dynamics.cores import cores
 from limber.dynamics.refusals import quaternions
 from limber.errors import warn
-from limber.interrupts import LONGEST_WAIT
 from limber.simulation.batch_result import BatchResult
+from limber.simulation.case_threads import calls_python, run_cases
 from limber.simulation.cases import Cases
 from limber.simulation.lanes import (
     constant_torques,
@@ -71,7 +69,10 @@ def simulate_cases(
             elif cases.count:
                 running.attempt(0, run)  # alone, so that code is compiled and loaded once
                 bar.show(1)
-                _in_threads(lambda case: running.attempt(case, run), range(1, cases.count), bar)
+                torques = [given["torque"]] if cases.torques is None else cases.torques
+                run_cases(
+                    lambda case: running.attempt(case, run), range(1, cases.count), bar, calls_python(given, torques)
+                )  # fmt: skip
         except KeyboardInterrupt:
             warn(
                 f"the batch was interrupted: {running.left} of its {cases.count} cases did not run."
@@ -146,26 +147,3 @@ def _plain_states(running: RunningBatch, given: Mapping[str, Any]) -> tuple[Arra
             return None
         found.append(np.array(x, dtype=float))
     return found[0], found[1]
-
-
-def _in_threads(run: Callable[[int], None], cases: Sequence[int], bar: CaseProgress) -> None:
-    """Run cases on all cores; after an error or an interruption no further ones are started."""
-    waiting = iter(cases)
-    with ThreadPoolExecutor(cores()) as pool:
-        pending: set[Future] = set()
-        try:
-            while True:
-                while len(pending) < 2 * cores():
-                    case = next(waiting, None)
-                    if case is None:
-                        break
-                    pending.add(pool.submit(run, case))
-                if not pending:
-                    return
-                done, pending = wait(pending, LONGEST_WAIT, FIRST_COMPLETED)
-                for future in done:
-                    future.result()
-                bar.show(len(done))
-        finally:
-            for future in pending:
-                future.cancel()
