@@ -33,7 +33,7 @@ from limber.simulation.joint_wrench import joint_wrench
 from limber.simulation.node_motion import NodeMotion, node_motion
 from limber.simulation.power_audit import PowerAudit, audited
 from limber.simulation.samples import Samples
-from limber.simulation.section_loads import completed
+from limber.simulation.section_loads import section_loads
 from limber.simulation.tanks import drained
 from limber.simulation.topology import Interval, TopologyChange, intervals
 
@@ -313,7 +313,7 @@ class Result:
         """
         self.system.number(body)
         by_modes = section_forces_of(self.system.bodies[body], at, f"body {body!r}")
-        return completed(self, body, at, by_modes.at(self.modal(body)))
+        return section_loads(self, body, at, by_modes.at(self.modal(body)))
 
     def strain(self, body: str, gauge: str | None = None) -> Array:
         """The strain measured by the gauges of a body, (n, gauges), or by one of them, (n,).
