@@ -8,6 +8,7 @@ from scipy.integrate import simpson
 
 import limber as lb
 from limber.bodies.quadrature import gauss_legendre
+from limber.simulation import section_loads
 from limber.structures import beam_forces
 
 STEEL = lb.Material(E=200e9, nu=0.3, rho=7800.0)
@@ -229,14 +230,23 @@ def test_a_propped_cantilever_carries_the_reaction_of_its_prop():
 
 
 @pytest.mark.parametrize(
-    ("modes", "unsure"),
-    [(2, "axial, shear_z, torsion, moment_y"), (1, "axial, shear_y, shear_z, torsion, moment_y, moment_z")],
+    ("modes", "gravity", "unsure"),
+    [(2, (0, 0, 1e-4), "shear_z, moment_y"), (1, (0, 1e-4, 0), "shear_y, moment_z"), (2, (0, 1e-4, 0), "")],
 )  # fmt: skip
-def test_forces_that_redundant_closures_leave_open_are_said(modes, unsure):
-    """Two modes leave a clamped beam no freedom but its two closure forces; one mode does not tell these apart."""
-    result = held_twice({"y": modes}, lb.Fixed())
-    with pytest.warns(lb.ModelWarning, match=f"'link' are not unique in this model: {unsure}\\."):
-        result.section_forces("link", 0.5)
+def test_forces_that_redundant_closures_leave_open_are_said(modes, gravity, unsure):
+    """Two modes in a plane determine both closure forces on a clamped end there; one mode does not."""
+    result = held_twice({"y": modes}, lb.Fixed(), gravity)
+    if unsure:
+        with pytest.warns(
+            lb.ModelWarning, match=f"'link' are not unique in this model: {unsure}\\."
+        ):
+            result.section_forces("link", 0.5)
+    else:
+        forces = result.section_forces("link", [0.0, LENGTH])  # without a warning
+        with pytest.warns(lb.ModelWarning, match="are not unique: 'end' \\(mx, my, fx, fz\\)"):
+            held = result.constraint_forces("end")[0]
+        assert forces.shear_y[0, 1] == pytest.approx(held[4], rel=EXACT)
+        assert forces.moment_z[0, 1] == pytest.approx(held[2], rel=EXACT)
 
 
 def test_many_stations_in_any_order_are_those_one_by_one():
@@ -246,6 +256,31 @@ def test_many_stations_in_any_order_are_those_one_by_one():
     for i in (0, 7, 61):
         one = result.section_forces("link", x[i]).forces[0, 0]
         np.testing.assert_allclose(forces[i], one, rtol=0, atol=1e-11)
+
+
+def test_long_results_are_taken_in_parts(monkeypatch):
+    a = lb.Assembly("long")
+    a.attach("link", lb.beam(LENGTH, section=SLENDER, modes=2), lb.Revolute("z"))
+    s = a.build()
+    q, v, tau = np.random.default_rng(0).standard_normal((3, 7, s.nv))
+    pushed = {("link", "tip"): np.ones((7, 6))}
+    result = lb.Result(s, np.arange(7.0), q, v, tau, external=pushed)
+    whole = result.section_forces("link").forces
+    monkeypatch.setattr(section_loads, "NUMBERS", 400)  # three rows
+    np.testing.assert_array_equal(result.section_forces("link").forces, whole)
+
+
+def test_a_varied_beam_carries_its_new_mass():
+    a = lb.Assembly("varied", gravity=(0, -9.0, 0))
+    a.attach("link", lb.beam(LENGTH, section=SLENDER, modes=2), lb.Fixed())
+    s = a.build().with_parameters({"link.mass": 3.0 * WEIGHT * LENGTH, "link.EI": 2e3})
+    result = lb.Result(s, np.zeros(1), *np.zeros((3, 1, s.nv)))
+    forces = result.section_forces("link", "root")
+    np.testing.assert_allclose(forces.shear_y[0, 0], -result.joint_wrench("link")[0, 4], rtol=EXACT)
+    np.testing.assert_allclose(
+        forces.moment_z[0, 0], -result.joint_wrench("link")[0, 2], rtol=EXACT
+    )
+    np.testing.assert_allclose(forces.strains[0, 0, 5], forces.moment_z[0, 0] / 2e3, rtol=EXACT)
 
 
 def test_moments_in_an_environment_are_those_of_the_modes():

@@ -298,11 +298,13 @@ class Result:
     def section_forces(self, body: str, at: Any = None) -> SectionForces:
         """Axial and shear forces, torsion, bending moments, strains and stresses of a beam or reduced frame over time.
 
-        Arrays are (n, stations, ...).  The forces are those of the modes and converge with the number of modes, slowly
-        at the root of a beam under a force at its tip.  Modes shaped by a load or a static correction are exact for
-        that load at rest.  Forces for which a beam has no modes, such as the axial force of a beam without stretch
-        modes, are computed from the loads, the weight and the inertia of everything outboard of the section.  In
-        members of a frame they are nan, with a `ModelWarning`.
+        Arrays are (n, stations, ...).  The forces in a beam are in equilibrium with the inertia, the weight, the external
+        and closure forces and the bodies beyond the section, for any number of modes, in the axes of the deformed
+        section; in a ruthless system the geometry is undeformed.  A result made by hand needs the `tau` and `external`
+        that act.  The strains are those forces over the stiffnesses.  Those in the members of a frame, and those of a
+        beam in an environment, are of the modes and converge with their number; modes shaped by a load or a static
+        correction are exact for that load at rest.  Forces in a frame for which it has no modes are nan, with a
+        `ModelWarning`.
 
         Parameters
         ----------

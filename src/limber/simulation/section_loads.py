@@ -46,8 +46,12 @@ if TYPE_CHECKING:
 
 #: The number of sections that are cut at the same time.
 CUTS = 24
+#: The most numbers in an array of states of the opened system.
+NUMBERS = 4_000_000
 #: A component that closure forces of no effect change by more than this fraction of them is not unique.
 MATTERS = 1e-6
+#: A component below this fraction of the largest is zero.
+NOTHING = 1e-9
 
 
 def section_loads(result: Result, body: str, at: Any, by_modes: SectionForces) -> SectionForces:
@@ -112,6 +116,9 @@ def _by_equilibrium(result: Result, body: str, recipe: BeamRecipe, x: Array) -> 
             if closed.closures:
                 unsure |= here.unsure(closed, part.q[0])
         found[rows] = np.concatenate(loads, axis=1)
+    # across the plane of a planar mechanism that is not loaded there, nothing acts
+    size = np.abs(found).max(axis=(0, 1))
+    unsure &= size > NOTHING * size.max()
     if unsure.any():
         names = ", ".join(COMPONENTS[i] for i in np.flatnonzero(unsure))
         warn(
@@ -145,6 +152,12 @@ class _OpenedBeam:
 
     def section_forces(self, q: Array, v: Array, vdot: Array, external: Mapping) -> Array:
         """(n, sections, 6): the section forces in motions (n, ...) of the given system."""
+        step = max(1, NUMBERS // self.system.nq)
+        if len(q) > step:
+            parts = [slice(i, i + step) for i in range(0, len(q), step)]
+            some = [{end: wrench[i] for end, wrench in external.items()} for i in parts]
+            found = [self.section_forces(q[i], v[i], vdot[i], x) for i, x in zip(parts, some)]
+            return np.concatenate(found)
         if self.whole.fidelity == "ruthless":  # it moves as if nothing were deformed
             q, v = undeformed(self.whole, q), v * ~modal_speeds(self.whole)
         tau = dynamics.inverse_dynamics(
