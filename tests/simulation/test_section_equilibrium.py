@@ -111,6 +111,25 @@ def test_the_ends_carry_the_wrenches_of_joints_in_any_motion(fidelity, stiffenin
         np.testing.assert_allclose(found[:, 1], at_joint, rtol=0, atol=scale)
 
 
+def test_forces_jump_at_a_joint_between_the_ends_by_its_wrench():
+    a = lb.Assembly("balance", gravity=(0.5, -2.0, 9.0))
+    body = lb.beam(LENGTH, section=SECTION, modes={"y": 2, "z": 2, "torsion": 1})
+    a.attach("link", body, lb.Revolute("z"), inboard="node5")
+    for end in ("root", "tip"):
+        a.attach(end, lb.RigidBody(2.0, com=(0.1, 0.2, 0.1)), lb.Fixed(), to="link", at=end)
+    s = a.build()
+    rng = np.random.default_rng(2)
+    q, v, tau = 0.03 * rng.standard_normal((1, s.nq)), *rng.standard_normal((2, 1, s.nv))
+    result = lb.Result(s, np.zeros(1), q, v, tau)
+    at = [LENGTH / 2 - 1e-8, LENGTH / 2, LENGTH / 2 + 1e-8]
+    before, here, beyond = result.section_forces("link", at).forces[0]
+    wrench = _turned(result.joint_wrench("link"), result)[0]
+    jump = np.concatenate([wrench[3:], wrench[:3]])
+    np.testing.assert_allclose(before - beyond, jump, rtol=0, atol=1e-6 * np.abs(jump).max())
+    np.testing.assert_allclose(here, before, rtol=0, atol=1e-6 * np.abs(jump).max())
+    assert min(np.abs(before).max(), np.abs(beyond).max()) > 0.1 * np.abs(jump).max()
+
+
 def _moved(wrench, arm):
     """A wrench (n, 6) about another point."""
     return np.hstack([wrench[:, :3] - np.cross(arm, wrench[:, 3:]), wrench[:, 3:]])

@@ -300,11 +300,13 @@ class Result:
 
         Arrays are (n, stations, ...).  The forces in a beam are in equilibrium with the inertia, the weight, the external
         and closure forces and the bodies beyond the section, for any number of modes, in the axes of the deformed
-        section; in a ruthless system the geometry is undeformed.  A result made by hand needs the `tau` and `external`
-        that act.  The strains are those forces over the stiffnesses.  Those in the members of a frame, and those of a
-        beam in an environment, are of the modes and converge with their number; modes shaped by a load or a static
-        correction are exact for that load at rest.  Forces in a frame for which it has no modes are nan, with a
-        `ModelWarning`.
+        section; in a ruthless system the geometry is undeformed.  What acts at a node is beyond the section there, except
+        at the root.  Strains are these forces over the stiffnesses.  A result made by hand needs the `tau` and `external`
+        that act.
+
+        The forces in the members of a frame, and those of a beam in an environment, are those of the modes and converge
+        with their number; modes shaped by a load or a static correction are exact for that load at rest.  Forces for
+        which a frame has no modes are nan, with a `ModelWarning`.
 
         Parameters
         ----------
