@@ -165,7 +165,7 @@ def figure(made: Robust) -> Figure:
         drawn.colorbar(points, ax=axes["payload"], label="mean EI (kN m²)")
         axes["energy"].plot(np.sort(study.measures["energy left"]), np.arange(len(study)) + 1)
         axes["energy"].axvline(1.0, color="0.6", lw=1)
-        axes["energy"].set(xlabel="energy left at 20 s, as a part", ylabel="cases up to this")
+        axes["energy"].set(xlabel="energy left at 20 s, as a fraction", ylabel="cases up to this")
         for result, label, colour in (
             (made.worst, "worst case", "C3"),
             (made.known, "arm as known", "C0"),

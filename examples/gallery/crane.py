@@ -3,7 +3,7 @@ Static deflection of a crane
 ============================
 
 A boom of two flexible parts on a joint with a spring carries a growing load. ``lb.equilibrium`` finds its rest
-position, and the bending moment follows from the modes.
+position, and a result of one row has the bending moments.
 """
 
 import matplotlib.pyplot as plt
@@ -27,7 +27,9 @@ for mass in (0.0, 100.0, 200.0, 300.0):
     points = lb.viewer.geometry(s, q).points
     line = np.concatenate([points["boom"], points["jib"]])
     left.plot(line[:, 0], line[:, 2], label=f"{mass:g} kg")
-    still = lb.Result(s, np.zeros(1), q[None], np.zeros((1, s.nv)), np.zeros((1, s.nv)))
+    rest = np.zeros((1, s.nv))
+    loads = {place: np.array([wrench]) for place, wrench in hook.items()}
+    still = lb.Result(s, np.zeros(1), q[None], rest, rest, external=loads)
     x = np.linspace(0, 4, 21)
     moment = [still.section_forces(body, x).moment_y[0] for body in ("boom", "jib")]
     right.plot(np.concatenate([x, 4 + x]), np.abs(np.concatenate(moment)) / 1e3)

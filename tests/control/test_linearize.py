@@ -75,7 +75,8 @@ def measured(s, q, v, tau, external, motion, vdot, R0):
         for key in (("beam", "tip"), ("panel", "b"))
     }
     wrench = evaluated(s, "carried_wrenches", (q, v, vdot), external=external)[1]
-    forces = some.section_forces("beam", ["root", 0.3, 0.6])
+    per_mode = lb.structures.beam_forces(s.bodies["beam"], [0.0, 0.3, 0.6])
+    forces = per_mode.at(some.modal("beam"))
     taken = lb.inverse_dynamics(s, q, v, vdot, external=external)
     at = s.layout
     torque = {b: (taken if b in motion else tau)[:, at[b].v_joint] for b in ("beam", "panel")}

@@ -6,7 +6,8 @@ taper come from a spectral Ritz method (`beam_ritz`).  Integrals over the contin
 
 from __future__ import annotations
 
-from functools import partial
+from dataclasses import replace
+from functools import lru_cache, partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -132,9 +133,8 @@ def mass_points(
     inertia = np.zeros((x.size, 3, 3))
     for i, name in enumerate(("polar", "rotary_y", "rotary_z")):
         inertia[:, i, i] = along(name, x) * share
-    order = _foreshortening_order(shapes, geometric_stiffening)
-    stations = _stations(shapes, x, along.length, order)
-    return MassPoints(along("mass", x) * share, stations, inertia, np.zeros((x.size, 3)))
+    points = axis_points(shapes, x, along.length, geometric_stiffening)
+    return MassPoints(along("mass", x) * share, points, inertia, np.zeros((x.size, 3)))
 
 
 def beam_nodes(
@@ -143,15 +143,7 @@ def beam_nodes(
     """The nodes that divide a beam into elements."""
     at = np.linspace(0.0, length, elements + 1)
     names = ("root", *(f"node{i}" for i in range(1, elements)), "tip")
-    order = _foreshortening_order(shapes, geometric_stiffening)
-    return Nodes(names, _stations(shapes, at, length, order))
-
-
-def _foreshortening_order(shapes: list[BeamShape], geometric_stiffening: bool) -> int:
-    """The order of the quadrature that foreshortening needs; 0 for none."""
-    counts = [sum(shape.kind == kind for shape in shapes) for kind in KINDS]
-    bends = counts[0] or counts[1]
-    return 48 + 16 * max(counts) if geometric_stiffening and bends else 0
+    return Nodes(names, axis_points(shapes, at, length, geometric_stiffening))
 
 
 def mode_shapes(
@@ -209,13 +201,21 @@ def along_of(recipe: BeamRecipe) -> AlongBeam:
 
 def shapes_of(recipe: BeamRecipe) -> tuple[AlongBeam, list[BeamShape]]:
     """The constants of the beam with this recipe, and its modes; factors do not change their shapes and frequencies."""
+    along, shapes = _nominal(replace(recipe, factors=(), damping=(), offset=None, rotation=None))
+    return (along.scaled(dict(recipe.factors)) if recipe.factors else along), list(shapes)
+
+
+@lru_cache(maxsize=64)
+def _nominal(recipe: BeamRecipe) -> tuple[AlongBeam, tuple[BeamShape, ...]]:
     along = along_of(recipe)
-    shapes = mode_shapes(recipe.length, along, tip_load(recipe.load), dict(recipe.modes))
-    return (along.scaled(dict(recipe.factors)) if recipe.factors else along), shapes
+    modes = mode_shapes(recipe.length, along, tip_load(recipe.load), dict(recipe.modes))
+    return along, tuple(modes)
 
 
-def _stations(shapes: list[BeamShape], x: Array, length: float, order: int) -> Shapes:
-    """The points of the axis of the beam at x, with foreshortening by a quadrature of this order unless it is 0."""
+def axis_points(
+    shapes: list[BeamShape], x: Array, length: float, geometric_stiffening: bool
+) -> Shapes:
+    """The points of the axis of a beam at stations x."""
     translation = np.zeros((x.size, 3, len(shapes)))
     rotation = np.zeros((x.size, 3, len(shapes)))
     for r, shape in enumerate(shapes):
@@ -227,7 +227,10 @@ def _stations(shapes: list[BeamShape], x: Array, length: float, order: int) -> S
             rotation[:, 0, r] = shape.value(x)
         else:
             translation[:, 0, r] = shape.value(x)
-    second = foreshortening(length, partial(_slopes, shapes), x, order) if order else None
+    counts = [sum(shape.kind == kind for shape in shapes) for kind in KINDS]
+    second = None
+    if geometric_stiffening and (counts[0] or counts[1]):
+        second = foreshortening(length, partial(_slopes, shapes), x, 48 + 16 * max(counts))
     return Shapes(np.outer(x, [1.0, 0, 0]), translation, rotation, second)
 
 

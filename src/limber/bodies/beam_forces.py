@@ -32,8 +32,9 @@ def beam_forces(body: FlexibleBody, x: ArrayLike | None = None) -> SectionForces
 
     At modal coordinates eta they are `beam_forces(body).forces @ eta`, in the axes of the beam.  Moments follow from
     the curvatures of the exact shapes; shear forces include the inertia of the mode outboard of the station.
-    Components for which the beam has no modes are zero here, and `absent` lists them; `Result.section_forces` includes
-    them.
+    Components for which the beam has no modes are zero here, and `absent` lists them.  Strain gauges, Kalman filters and
+    linear models have these forces, which depend on the state alone and converge with the number of modes.
+    `Result.section_forces` has those of equilibrium.
 
     Parameters
     ----------

@@ -32,8 +32,8 @@ class SectionForces:
     surface : (*stations, p, 2) points (y, z) of the surface, nan where a section has fewer.
     constants : (*stations, 4): E and the largest shear stresses per unit torsion and per unit shear force along y and
         z; nan where they are not known.
-    absent : (*stations, 6): which components no mode has, although loads may cause them.  In results they come from the
-        loads that a beam carries, and are nan in a frame.
+    absent : (*stations, 6): which components no mode has, although loads may cause them.  Results know them in a beam
+        from equilibrium; they are nan in a frame.
     names : names of the stations, if they have any.
     """
 

@@ -33,7 +33,7 @@ from limber.simulation.joint_wrench import joint_wrench
 from limber.simulation.node_motion import NodeMotion, node_motion
 from limber.simulation.power_audit import PowerAudit, audited
 from limber.simulation.samples import Samples
-from limber.simulation.section_loads import completed
+from limber.simulation.section_loads import section_loads
 from limber.simulation.tanks import drained
 from limber.simulation.topology import Interval, TopologyChange, intervals
 
@@ -298,11 +298,15 @@ class Result:
     def section_forces(self, body: str, at: Any = None) -> SectionForces:
         """Axial and shear forces, torsion, bending moments, strains and stresses of a beam or reduced frame over time.
 
-        Arrays are (n, stations, ...).  The forces are those of the modes and converge with the number of modes, slowly
-        at the root of a beam under a force at its tip.  Modes shaped by a load or a static correction are exact for
-        that load at rest.  Forces for which a beam has no modes, such as the axial force of a beam without stretch
-        modes, are computed from the loads, the weight and the inertia of everything outboard of the section.  In
-        members of a frame they are nan, with a `ModelWarning`.
+        Arrays are (n, stations, ...).  The forces in a beam are in equilibrium with the inertia, the weight, the external
+        and closure forces and the bodies beyond the section, for any number of modes, in the axes of the deformed
+        section; in a ruthless system the geometry is undeformed.  What acts at a node is beyond the section there, except
+        at the root.  Strains are these forces over the stiffnesses.  A result made by hand needs the `tau` and `external`
+        that act.
+
+        The forces in the members of a frame, and those of a beam in an environment, are those of the modes and converge
+        with their number; modes shaped by a load or a static correction are exact for that load at rest.  Forces for
+        which a frame has no modes are nan, with a `ModelWarning`.
 
         Parameters
         ----------
@@ -313,7 +317,7 @@ class Result:
         """
         self.system.number(body)
         by_modes = section_forces_of(self.system.bodies[body], at, f"body {body!r}")
-        return completed(self, body, at, by_modes.at(self.modal(body)))
+        return section_loads(self, body, at, by_modes.at(self.modal(body)))
 
     def strain(self, body: str, gauge: str | None = None) -> Array:
         """The strain measured by the gauges of a body, (n, gauges), or by one of them, (n,).
