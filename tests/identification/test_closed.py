@@ -5,13 +5,29 @@ import numpy as np
 import pytest
 
 import limber as lb
-from helpers.mechanisms import GRAVITY, SliderCrank, at_crank, bar, five_bar, four_bar, geared
+from helpers.mechanisms import (
+    GRAVITY,
+    SliderCrank,
+    at_crank,
+    bar,
+    carrying,
+    five_bar,
+    four_bar,
+    geared,
+)
 from limber.control import Accelerometer, Encoder, ForceTorque, Gyro, StrainGauge, Tachometer
-from limber.identification import Experiment, Unknown, simulated_experiment
+from limber.identification import (
+    Experiment,
+    Unknown,
+    fit_frequency_response,
+    simulated_experiment,
+)
 from limber.identification.experiment import prepared
+from limber.identification.frequency import FrequencyProblem
+from limber.identification.linear_slopes import AtRest
 from limber.identification.problem import TimeProblem
 from limber.identification.readings import checked, deviations
-from limber.identification.unknowns import sought
+from limber.identification.unknowns import sought, with_numbers
 
 pytestmark = pytest.mark.filterwarnings("ignore:the closures of")
 #: Of the largest slope of a channel; simulations of closed systems keep about 1e-10 of their readings.
@@ -110,14 +126,15 @@ def test_a_slider_crank_gives_its_mass_spring_and_damper():
 
     true, guess = system(2.0, 300.0, 4.0), system(1.5, 200.0, 2.0)
     sensors = [Encoder("crank", rate=50.0, noise=1e-3)]
-    t = np.linspace(0.0, 1.0, 51)
-    torque = table(true, amplitude=10.0, end=1.0)
+    t = np.linspace(0.0, 0.7, 36)
+    torque = table(true, amplitude=10.0, end=0.7)
     data = simulated_experiment(true, sensors, t, seed=3, q0=SliderCrank().q(0.8), torque=torque)
     names = ["slider.mass", "slider.joint_stiffness", "slider.joint_damping"]
     found = lb.identify(guess, names, data, sensors)
     close(found, dict(zip(names, (2.0, 300.0, 4.0))))
 
 
+@pytest.mark.slow
 def test_a_flexible_five_bar_gives_its_payload_stiffness_and_damping():
     motors = ["left upper", "right upper"]
 
@@ -174,6 +191,7 @@ def test_an_open_system_that_moves_in_the_same_way_gives_the_same():
         assert two.standard_errors[name] == pytest.approx(error, rel=1e-4)
 
 
+@pytest.mark.slow
 def test_a_length_of_a_closure_is_found():
     """The ground pivot of the rocker is misplaced in the model: its start is assembled again for each trial."""
     true = four_bar()
@@ -222,3 +240,124 @@ def test_what_cannot_be_identified_is_refused():
         lb.identification.excitation(
             s, ["coupler.EIz"], sensors, ["crank"], duration=1.0, rate=50.0, limits={}
         )
+
+
+# --- transfer functions -----------------------------------------------------------------------------
+
+MOTORS = ["left upper", "right upper"]
+OMEGA = np.geomspace(2.0, 150.0, 5)
+OUTPUTS = [
+    "left upper", ("speed", "right fore"), ("position", "right fore", "tip", "x"), ("velocity", "left fore", "tip", "y"),
+    ("acceleration", "left fore", "tip", "x"), ("deflection", "left fore", "tip", "y"), ("strain", "left fore", 0.3, 0.01, 0.0),
+]  # fmt: skip
+
+
+def response_slopes(s, names, q, inputs, outputs, held, step=1e-2):
+    """The derivatives of transfer functions, and those by differences of order eight of models that are each made anew."""
+    unknowns = sought(s, names)
+    point = AtRest(q, True, inputs, outputs, held)
+    model = point.of(s).model(s)
+    H = model.response(OMEGA)
+    p = FrequencyProblem(s, unknowns, OMEGA, H, np.ones(H.shape), model, point)
+    _, slopes = p.slopes(np.zeros(p.size))
+
+    def at(z):
+        changed = with_numbers(s, unknowns, p.values(z))
+        here = point.of(changed).model(changed).response(OMEGA)
+        return p._channel_parts(here)
+
+    for j in range(p.size):
+        along = step * np.eye(p.size)[j]
+        pairs = [(at(i * along), at(-i * along)) for i in (1, 2, 3, 4)]
+        yield (
+            p.names[j],
+            [slope[:, j] for slope in slopes],
+            [sum(w * (up[k] - down[k]) for w, (up, down) in zip(WEIGHTS, pairs)) / step for k in range(len(slopes))],
+        )  # fmt: skip
+
+
+def test_slopes_of_transfer_functions_of_a_flexible_mechanism():
+    """The links sag under gravity; lengths move the mechanism as well as its links."""
+    s, q = five_bar(True)
+    inputs = [*MOTORS, ("force", "left fore", "tip", "x")]
+    held = np.array([s.layout[body].v_joint.start for body in MOTORS])
+    names = ["left fore.EIz", "right fore.mass", "right upper.offset[0]", "tool.offset[0]"]  # fmt: skip
+    for name, mine, others in response_slopes(s, names, q, inputs, OUTPUTS, held):
+        largest = max(np.abs(x).max() for x in others)
+        for slope, reference in zip(mine, others):
+            assert np.abs(slope - reference).max() <= TOLERANCE * largest, name
+
+
+def test_slopes_of_transfer_functions_with_a_free_object():
+    s, q = carrying()
+    motors = ["left0", "left1", "left2"]
+    held = np.array([s.layout[body].v_joint.start for body in motors])
+    outputs = ["left0", ("velocity", "box", None, "x"), ("angular_velocity", "box", None, "z")]
+    for name, mine, others in response_slopes(s, ["box.mass", "right0.offset[0]"], q, motors, outputs, held):  # fmt: skip
+        largest = max(np.abs(x).max() for x in others)
+        for slope, reference in zip(mine, others):
+            assert np.abs(slope - reference).max() <= TOLERANCE * largest, name
+
+
+@pytest.mark.slow
+def test_transfer_functions_give_payload_stiffness_and_damping():
+    s, q = five_bar(True)
+    q = lb.equilibrium(s, q, locked=MOTORS)
+    truth = {"right upper.mass": 1.0, "left fore.EIz": 300.0, "left fore.damping_ratio": 0.01}
+    tau = np.zeros(s.nv)
+    holding = lb.inverse_dynamics(s, q, np.zeros(s.nv), np.zeros(s.nv), actuated=MOTORS)
+    outputs = ["left upper", ("strain", "left fore", 0.3, 0.01, 0.0)]
+    model = lb.linearize(s, q, np.zeros(s.nv), tau + holding, MOTORS, outputs)
+    omega = np.geomspace(1.0, 200.0, 40)
+    exact = model.response(omega)
+    rng = np.random.default_rng(4)
+    noise = 0.01 * np.abs(exact) * (rng.standard_normal(exact.shape) + 1j * rng.standard_normal(exact.shape))  # fmt: skip
+    guess = s.with_parameters({"right upper.mass": 1.3, "left fore.EIz": 260.0, "left fore.damping_ratio": 0.02})  # fmt: skip
+    found = fit_frequency_response(guess, list(truth), omega, exact + noise, MOTORS, outputs, q=q, noise=0.01)  # fmt: skip
+    close(found, truth)
+
+
+def test_a_geared_link_has_the_fit_of_an_open_one():
+    closed, direct, ratio = geared()
+    omega = np.geomspace(1.0, 30.0, 20)
+    exact = lb.linearize(direct, [0.3], [0.0], lb.inverse_dynamics(direct, [0.3], [0.0], [0.0]), ["link"], ["link"]).response(omega)  # fmt: skip
+    rng = np.random.default_rng(6)
+    H = exact * (1.0 + 0.01 * (rng.standard_normal(exact.shape) + 1j * rng.standard_normal(exact.shape)))  # fmt: skip
+    names = {"link.mass": Unknown(start=1.7), "link.com[0]": Unknown(start=0.33)}
+    one = fit_frequency_response(direct, names, omega, H, ["link"], ["link"], q=[0.3], noise=0.01)
+    # a torque of the motor acts on the link `ratio` times
+    two = fit_frequency_response(
+        closed, names, omega, H * ratio, ["motor"], ["link"], q=[0.3 * ratio, 0.3], noise=0.01
+    )
+    for name in names:
+        error = one.standard_errors[name]
+        assert abs(two.values[name] - one.values[name]) < 1e-2 * error
+        assert two.standard_errors[name] == pytest.approx(error, rel=1e-4)
+
+
+def test_what_transfer_functions_cannot_tell_is_refused():
+    s, q = five_bar(True)
+    H = np.ones(len(OMEGA))
+
+    def fit(outputs=("left upper",), system=s, **given):
+        return fit_frequency_response(system, ["left upper.mass"], OMEGA, H, ["left upper"], list(outputs), **{"q": q, **given})  # fmt: skip
+
+    with pytest.raises(lb.LimberError, match=r"settled=False is for open systems.*'tool'"):
+        fit(settled=False)
+    with pytest.raises(lb.LimberError, match=r"forces of the closures of 'five-bar'.*Leave it out"):
+        fit([("joint_force", "left fore", "fx")])
+    rigid, there = five_bar()
+    with pytest.raises(lb.LimberError, match=r"not move independently.*motors=\[\.\.\.\]"):
+        fit(motors=["left upper", "right upper", "left fore"], system=rigid, q=there)
+    with pytest.raises(
+        lb.LimberError, match=r"not near an equilibrium.*would settle.*motors=\[\.\.\.\]"
+    ):
+        fit_frequency_response(s, ["left upper.mass"], OMEGA, H, [("force", "left fore", "tip", "x")], ["left upper"], q=q)  # fmt: skip
+    ruthless, there = five_bar(True, fidelity="ruthless")
+    with pytest.raises(lb.LimberError, match=r"needs fidelity=\"full\""):
+        fit(system=ruthless, q=there)
+    with pytest.raises(lb.LimberError, match=r"needs fidelity=\"full\""):
+        simulated_experiment(ruthless, [Encoder(MOTORS, rate=50.0)], T, q0=there)
+    open_ = geared()[1]
+    with pytest.raises(lb.LimberError, match="motors is for closed systems, but 'direct' is open"):
+        fit_frequency_response(open_, ["link.mass"], OMEGA, H, ["link"], ["link"], motors="link")

@@ -31,6 +31,15 @@ from limber.simulation.table import joint_speeds
 Number = tuple[str, tuple[int, ...]]
 
 
+def refuse_ruthless(system: System) -> None:
+    """Reject a closed system whose closures do not see the modes of its bodies."""
+    if system.closures and system.fidelity == "ruthless" and modal_speeds(system).any():
+        raise ArgumentValueError(
+            f"the closures of {system.name!r} leave out the deformation of its bodies, because it was built with "
+            'fidelity="ruthless". Identification of closed systems with modes needs fidelity="full".'
+        )
+
+
 def given_places(
     system: System, q: Array, driven: np.ndarray, unknown: np.ndarray, name: str
 ) -> np.ndarray:

@@ -16,7 +16,7 @@ from limber.control.channels import speed_names
 from limber.control.closed_motions import refuse_broken
 from limber.control.sensors.base import Sensor, checked_seed
 from limber.errors import ArgumentTypeError, ArgumentValueError, DynamicsError
-from limber.identification.closed_starts import completed, given_places
+from limber.identification.closed_starts import completed, given_places, refuse_ruthless
 from limber.identification.readings import checked, reading
 from limber.identification.sensitivity import Motion, Run, balanced, modes_of, simulated
 from limber.simulation import Table
@@ -144,6 +144,7 @@ def prepared(
             f"experiments must be one or several lb.identification.Experiment(t, readings, ...), got {shown(experiment)}."
         )
     name = experiment.name or f"experiment {place + 1}"
+    refuse_ruthless(system)
     if experiment.parameters:
         system = system.with_parameters(experiment.parameters)
     t = array(f"t of {name}", experiment.t, ("n",))
