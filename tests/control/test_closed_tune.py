@@ -11,11 +11,12 @@ from helpers.mechanisms import (
     bar,
     carrying,
     five_bar,
+    floating_five_bar,
     four_bar,
     geared,
 )
+from helpers.sampled_map import sampled_map
 from limber.control import Encoder, Loop, Tachometer, tune
-from limber.control.channels import speed_names
 
 pytestmark = pytest.mark.filterwarnings("ignore:the closures of")
 T = 0.002
@@ -59,29 +60,6 @@ def tuned_case(case, method, **options):
     return s, found, q
 
 
-def sampled_map(s, q, controller, h=1e-6):
-    """The map of independent coordinates and speeds from one sample to the next, by differences of `lb.simulate`."""
-    model = lb.linearize(s, q)
-    n, names = model.order, speed_names(s)
-    v = np.array([names.index(x) for x in model.states[: n // 2]])
-    place = {}
-    for where in s.layout.values():
-        place |= zip(range(s.nv)[where.v_modes], range(s.nq)[where.q_modes])
-        if where.v_joint.stop - where.v_joint.start == where.q_joint.stop - where.q_joint.start:
-            place |= zip(range(s.nv)[where.v_joint], range(s.nq)[where.q_joint])
-    at = [place[i] for i in v.tolist()]
-    columns = []
-    for direction in model.T.T:
-        ends = []
-        for step in (h, -h):
-            moved = step * direction
-            q0, v0 = lb.project(s, lb.integrate(s, q, moved[: s.nv], 1.0), moved[s.nv :])
-            r = lb.simulate(s, T, q0=q0, v0=v0, torque=controller, t_eval=[0.0, T], rtol=1e-12, atol=1e-14)  # fmt: skip
-            ends.append(np.append(r.q[-1, at], r.v[-1, v]))
-        columns.append((ends[0] - ends[1]) / (2.0 * h))
-    return np.array(columns).T
-
-
 #: LQR of all cases but one takes seconds.
 BOTH = [(case, "pd") for case in CASES] + [
     pytest.param(case, "lqr", marks=[] if case == "slider-crank" else pytest.mark.slow)
@@ -93,7 +71,7 @@ BOTH = [(case, "pd") for case in CASES] + [
 def test_poles_are_those_of_the_motion_from_sample_to_sample(case, method):
     s, found, q = tuned_case(case, method)
     assert found.margins.stable and min(x.disk for x in found.margins.loops) >= 0.4
-    poles = np.linalg.eigvals(sampled_map(s, q, found.controller))
+    poles = np.linalg.eigvals(sampled_map(s, q, found.controller, T))
     # PD of flexible links holds them a little away from q, because it compensates the weight of straight ones
     tolerance = 2e-6 + 10.0 * np.abs(found.settles).max()
     expected = found.margins.poles
@@ -196,17 +174,7 @@ def test_what_cannot_be_tuned_is_refused():
         tune(s, q=q, bodies=["boom", "brace"], sample_time=T)
     assert tune(s, q=q, bodies="boom", sample_time=T, bandwidth=3.0).margins.stable
 
-    a = lb.Assembly("floating")
-    nodes = {"left": (0, 0, 0), "right": (1.0, 0, 0)}
-    a.attach("base", lb.RigidBody(50.0, inertia=[5.0] * 3, nodes=nodes), lb.Free())
-    for side in nodes:
-        a.attach(f"{side} upper", bar(0.8), lb.Revolute("z"), to="base", at=side)
-        a.attach(f"{side} fore", bar(1.0), lb.Revolute("z"), to=f"{side} upper", at="tip")
-    a.close(("left fore", "tip"), ("right fore", "tip"), lb.Revolute("z"), name="tool")
-    s = a.build()
-    q = s.configuration(
-        {"left upper": 2.2, "left fore": -1.2, "right upper": 1.0, "right fore": 1.2}
-    )
+    s, q = floating_five_bar()
     with pytest.raises(lb.LimberError, match=r"involve only joints with quaternions.*free base"):
         tune(s, q=q, bodies=MOTORS, sample_time=T)
     with pytest.raises(lb.LimberError, match="joint of body 'base' has a quaternion"):
