@@ -32,11 +32,12 @@ Number = tuple[str, tuple[int, ...]]
 
 
 def refuse_ruthless(system: System) -> None:
-    """Reject a closed system whose closures do not see the modes of its bodies."""
+    """Reject a closed system with modes whose motion is only approximately that of its equations."""
     if system.closures and system.fidelity == "ruthless" and modal_speeds(system).any():
         raise ArgumentValueError(
-            f"the closures of {system.name!r} leave out the deformation of its bodies, because it was built with "
-            'fidelity="ruthless". Identification of closed systems with modes needs fidelity="full".'
+            f'{system.name!r} was built with fidelity="ruthless": its closures hold in the deformed geometry, but their forces act as '
+            "in the undeformed one, so that its motion has no exact derivatives. Identification of closed systems with modes needs "
+            'fidelity="full".'
         )
 
 
