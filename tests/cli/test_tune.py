@@ -65,3 +65,11 @@ def test_motors_can_be_named():
         "tune", EXAMPLES / "canadarm.yaml", "--bandwidth", "0.02", "--body", "link1"
     )
     assert found["joints"] == ["link1"] and len(found["kp"]) == 1
+
+
+def test_closed_models_are_tuned_where_their_closures_are_satisfied():
+    found = limber_json("tune", EXAMPLES / "four_bar.yaml", "--body", "crank", "--bandwidth", "2")
+    s = lb.load(EXAMPLES / "four_bar.yaml").build()
+    options = {"bodies": ["crank"], "sample_time": 0.001, "bandwidth": 4.0 * np.pi}
+    expected = lb.control.tune(s, q=lb.assemble(s), **options)
+    assert found["stable"] and np.allclose(found["kp"], expected.kp, rtol=1e-6)

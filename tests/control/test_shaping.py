@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import limber as lb
+from helpers.mechanisms import bar, five_bar
 from limber.control import ei, scheduled, zv, zvd
 
 #: What is left, in parts, of an undamped mode whose frequency is 0.8 or 1.2 of the one designed for.
@@ -157,3 +158,31 @@ def test_what_cannot_be_is_refused():
         scheduled("zvv", move, [0.0, 1.0], [1.0, 1.0])
     with pytest.raises(lb.LimberError, match="reference must be a trajectory"):
         zv(1.0).shaped(3.0)
+
+
+@pytest.mark.filterwarnings("ignore:the closures of")
+def test_frequencies_of_a_mechanism_are_those_of_its_linear_model_with_the_motors_held():
+    a = lb.Assembly("five-bar with flexible uppers")
+    for side, x in (("left", 0.0), ("right", 1.0)):
+        upper = lb.beam(0.8, 1.0, EI=200.0, modes={"y": 1})
+        a.attach(f"{side} upper", upper, lb.Revolute("z"), offset=(x, 0, 0))
+        a.attach(f"{side} fore", bar(1.0), lb.Revolute("z"), to=f"{side} upper", at="tip")
+    a.close(("left fore", "tip"), ("right fore", "tip"), lb.Revolute("z"), name="tool")
+    s, rigid = a.build(), five_bar()[1]
+    q = s.configuration(dict(zip(s.layout, rigid)))
+    motors = ["left upper", "right upper"]
+    places = [s.layout[body].q_joint.start for body in motors]
+    move = lb.trajectories.Quintic(q[places], q[places] + [-0.4, -0.3], 1.0)
+    omega = lb.control.frequencies_along(s, move, [0.0, 0.5, 1.0], 2, bodies=motors, q=q)
+    assert omega[2, 0] != pytest.approx(omega[0, 0], rel=0.02)
+    for t, found in zip((0.0, 0.5, 1.0), omega):
+        there = q.copy()
+        there[places] = move(t).position
+        model = lb.linearize(s, lb.assemble(s, there, locked=motors), inputs=motors)
+        n = model.order // 2
+        held = [s.layout[body].v_joint.start for body in motors]
+        free = [s.layout[f"{side} upper"].v_modes.start for side in ("left", "right")]
+        to = model.T[held + free, :n]  # from the coordinates of the model to motors and modes
+        K, B = to @ model.A[n:, :n] @ np.linalg.inv(to), to @ model.B[n:]
+        stiffness = K[2:, 2:] - B[2:] @ np.linalg.solve(B[:2], K[:2, 2:])
+        assert found == pytest.approx(np.sort(np.sqrt(np.linalg.eigvals(-stiffness).real)), rel=1e-6)  # fmt: skip

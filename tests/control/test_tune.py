@@ -134,3 +134,14 @@ def test_joints_without_motors_are_left_alone(method):
         assert np.log(end / begin) == pytest.approx(rate, rel=0.25)
     with pytest.raises(lb.LimberError, match="Did you mean 'link motor'"):
         tune(s, method, bodies="link motors", sample_time=0.002)
+
+
+@pytest.mark.parametrize("method", ["pd", "lqr"])
+def test_gains_belong_to_their_joints_in_any_order_of_the_names(method):
+    s, names = arm(modes={"y": 1}), ["link1", "link2"]
+    found = [tune(s, method, bodies=x, sample_time=0.001, bandwidth=2.0) for x in (names, names[::-1])]  # fmt: skip
+    assert found[0].kp[0] > 2.0 * found[0].kp[1]
+    assert np.allclose(found[0].kp, found[1].kp[::-1])
+    start = s.neutral() + 0.01
+    runs = [lb.simulate(s, 0.1, q0=start, torque=x.controller, every=0.1).q for x in found]
+    assert np.allclose(*runs, atol=1e-9)

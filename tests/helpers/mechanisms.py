@@ -103,6 +103,22 @@ def five_bar(flexible=False, fidelity="full"):
     return s, q
 
 
+def floating_five_bar():
+    """The rigid five-bar mechanism on a base that floats."""
+    a = lb.Assembly("floating")
+    nodes = {"left": (0, 0, 0), "right": (1.0, 0, 0)}
+    a.attach("base", lb.RigidBody(50.0, inertia=[5.0] * 3, nodes=nodes), lb.Free())
+    for side in nodes:
+        a.attach(f"{side} upper", bar(0.8), lb.Revolute("z"), to="base", at=side)
+        a.attach(f"{side} fore", bar(1.0), lb.Revolute("z"), to=f"{side} upper", at="tip")
+    a.close(("left fore", "tip"), ("right fore", "tip"), lb.Revolute("z"), name="tool")
+    s = a.build()
+    angles = dict(
+        zip(("left upper", "left fore", "right upper", "right fore"), (2.2, -1.2, 1.0, 1.2))
+    )
+    return s, lb.assemble(s, s.configuration(angles))
+
+
 def geared(ratio=-5.0, rotor=0.02):
     """A link that a motor turns by a gear, and the same link with the inertia of the rotor at its joint."""
     link = lb.RigidBody(2.0, (0.3, 0, 0), [0.01, 0.2, 0.2])

@@ -44,9 +44,10 @@ def tune(
 ) -> None:  # fmt: skip
     """Find gains with which joints hold their position, and print them with the poles and margins of the loop.
 
-    The joints are held in the initial configuration of a scenario, or in the neutral configuration of a model. Without
-    --bandwidth, the command tries several bandwidths and takes the largest that leaves every joint a disk margin of 0.4
-    in the sampled loop.
+    The joints are held in the initial configuration of a scenario, or in the neutral configuration of a model; for a
+    closed system, in the configuration that satisfies the closures, found from the neutral one. Without --bandwidth,
+    the command tries several bandwidths and takes the largest that leaves every joint a disk margin of 0.4 in the
+    sampled loop.
 
       limber tune examples/controlled_arm.yaml
       limber tune examples/controlled_arm.yaml --method lqr --sample-time 0.002 --delay 0.001
@@ -59,8 +60,9 @@ def tune(
         from limber.control.poles import grouped  # noqa: PLC0415 (SciPy)
         from limber.control.tune import tune as tuned_gains  # noqa: PLC0415
 
+        q = None if subject.scenario is None else subject.q0
         found = tuned_gains(
-            subject.system, method, q=subject.q0, sample_time=sample_time, delay=delay, damping=damping, bodies=body or None,
+            subject.system, method, q=q, sample_time=sample_time, delay=delay, damping=damping, bodies=body or None,
             bandwidth=None if bandwidth is None else 2.0 * np.pi * bandwidth,
         )  # fmt: skip
         closed = found.margins.loop.model()
@@ -102,7 +104,8 @@ def tune(
         if method == "lqr":
             typer.echo(
                 "kp and kd are the gains of each joint on its own coordinate. K in --json and --out has all gains: on "
-                "the modes, on the other joints, and on commands in transit."
+                "the modes, on the other joints, and on commands in transit. In a closed system, LQR feeds back only as "
+                "many coordinates as there are degrees of freedom."
             )
         made = table("Poles of the closed loop", "poles", "frequency Hz", "damping", left=0)
         for pole in poles:

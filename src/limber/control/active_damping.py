@@ -17,6 +17,8 @@ Range     Small motions about the configuration.  `modal` needs displacements an
           formulas ignore kd and the damping of the links, which add to c.  `ppf` damps at most as many vibrations as
           there are torques, each of which moves all of them.  `poles` are those of the loop in continuous time;
           `margins` shows the effect of sampling.
+Closed    In a closed system x has independent coordinates (`lb.linearize`), which follow from those of the joints with
+          torques and of the modes, and of other joints if these are not enough.
 """
 
 from __future__ import annotations
@@ -28,16 +30,22 @@ import scipy.linalg
 import scipy.signal
 from numpy.typing import ArrayLike
 
+from limber.assembly.system import System
 from limber.checks import Array, array, number, shown, whole
+from limber.constraints import assemble
+from limber.control.closed_joints import at_rest, holding_torques, independent_places
 from limber.control.controller import Measured, check_observer
+from limber.control.fed_coordinates import plain_places
 from limber.control.joint_controller import one_each
-from limber.control.joints import deformed, not_plain, same_layout
+from limber.control.joints import not_plain, same_layout
 from limber.control.linear_model import LinearModel
 from limber.control.linearize import linearize
 from limber.control.lqr import torque_inputs
 from limber.control.pid import PD
+from limber.control.weight import weight_slopes, weight_torques
 from limber.dynamics import inverse_dynamics, mass_matrix
 from limber.dynamics.evaluate import check_system
+from limber.dynamics.freedoms import modal_speeds
 from limber.errors import ArgumentTypeError, ArgumentValueError, DynamicsError
 
 LAWS = ("modal", "ppf")
@@ -57,8 +65,8 @@ class ActiveDamping(PD):
     damping : the damping ratio c that the vibrations are given.
     modes : the number of vibrations to damp: the lowest ones of those with less damping than `damping`.
     law : "modal" or "ppf".
-    about : (nq,) the configuration to design for, neutral by default. Its deformations are replaced by those in
-        equilibrium.
+    about : (nq,) the configuration to design for, by default the neutral one, or the one that `lb.assemble` finds from there. Its
+        deformations are replaced by those in equilibrium.
     system : the model used for the design, if it is not the system of the loop.
     observer : if the modes are not measured, an object that estimates the state, such as `Kalman`.
     options : bodies, reference, limit and further options of `PID`.
@@ -98,14 +106,14 @@ class ActiveDamping(PD):
         super().prepare(loop)
         s, places = self._system, self._prepared
         design = s if self.system is None else self.system
-        what = "closures" if s.closures else not_plain(s)
+        what = "" if s.closures else not_plain(s)
         if what:
             raise ArgumentValueError(
-                f"ActiveDamping is for open systems with plain coordinates, but {s.name!r} has {what}."
+                f"ActiveDamping is for systems with plain coordinates, but {s.name!r} has {what}."
             )
-        if not same_layout(design, s):
+        if not same_layout(design, s) or set(design.closures) != set(s.closures):
             raise ArgumentValueError(
-                f"system: the model {design.name!r} must have the bodies, joints and modes of {s.name!r}."
+                f"system: the model {design.name!r} must have the bodies, joints, modes and closures of {s.name!r}."
             )
         if self.observer is not None:
             self.observer.prepare(loop)
@@ -115,22 +123,67 @@ class ActiveDamping(PD):
                 "ActiveDamping needs the modal coordinates, which sensors do not measure: add "
                 "observer=lb.control.Kalman(...)."
             )
-        about = s.neutral() if self.about is None else array("about", self.about, (s.nq,))
-        self._still = deformed(design, about)
+        if self.about is None:
+            about = assemble(s) if s.closures else s.neutral()
+        else:
+            about = array("about", self.about, (s.nq,))
+        self._still = at_rest(design, about, places.v)
         rest, tau = np.zeros((2, s.nv))  # the torques that hold the joints there
-        tau[places.v] = inverse_dynamics(design, self._still, rest, rest)[places.v]
+        if s.closures:
+            tau[places.v] = self._closed_torques(design, places.v)
+        else:
+            tau[places.v] = inverse_dynamics(design, self._still, rest, rest)[places.v]
         plant = linearize(design, self._still, rest, tau, inputs=torque_inputs(s, places))
         self._plant = plant
+        assert plant.T is not None
+        n = plant.order // 2
         gains = np.zeros((len(places), 2 * s.nv))
         rows = np.arange(len(places))
         gains[rows, places.v] = one_each("kp", self.kp, places)
         gains[rows, s.nv + places.v] = one_each("kd", self.kd, places)
-        gains[:, places.v] -= self._holding_slope(about)
+        gains = gains @ plant.T
+        if self.gravity:
+            gains[:, :n] -= weight_slopes(s, self._straight(s), places.v, plant.T[: s.nv, :n])
         self._gains = gains
+        self._read_off(s, design, plant)
         if self.law == "modal":
             self._design_modal(plant.A - plant.B @ gains, plant.B)
         else:
             self._design_ppf(design, plant, gains)
+
+    def _straight(self, s: System) -> Array:
+        """The configuration to design for, without deformation."""
+        straight = s.neutral()
+        for where in s.layout.values():
+            straight[where.q_joint] = self._still[where.q_joint]
+        return straight
+
+    def _closed_torques(self, design: System, places: np.ndarray) -> Array:
+        """The torques that hold a closed system; redundant ones are nearest to what gravity=True commands."""
+        near = weight_torques(design, self._straight(design), places) if self.gravity else None
+        return holding_torques(design, self._still, places, "about", near)
+
+    def _read_off(self, s: System, design: System, plant: LinearModel) -> None:
+        """Choose the coordinates from which the state of the model follows: all of them; in a closed system those of joints with
+        torques, then modes, then others.
+        """
+        at_v, at_q = plain_places(s)
+        self._seen_v, self._seen_q = at_v, at_q
+        self._from_seen = np.eye(2 * s.nv)
+        if not s.closures:
+            return
+        driven = np.intersect1d(self._prepared.v, at_v)
+        modal = np.flatnonzero(modal_speeds(s))
+        rest = np.setdiff1d(at_v, np.append(driven, modal))
+        found = independent_places(design, self._still, [driven, modal, rest])
+        if 2 * len(found) < plant.order:
+            raise ArgumentValueError(
+                f"ActiveDamping: some motions of {s.name!r} involve only joints with quaternions, or with several axes that turn "
+                "each other. lqr_gain computes gains for its linear model."
+            )
+        assert plant.T is not None
+        self._seen_v, self._seen_q = found, at_q[np.searchsorted(at_v, found)]
+        self._from_seen = np.linalg.inv(plant.T[np.append(found, s.nv + found)])
 
     def _chosen(self, values: Array, reach: Array) -> np.ndarray:
         """The numbers of the vibrations to be damped, among eigenvalues with positive imaginary parts."""
@@ -168,13 +221,15 @@ class ActiveDamping(PD):
         self.poles = np.linalg.eigvals(A - B @ gains)
 
     def _design_ppf(self, design: Any, plant: LinearModel, gains: Array) -> None:
-        nv, m = design.nv, len(plant.inputs)
+        nv, m = plant.order // 2, len(plant.inputs)
         if self.modes > m:
             raise ArgumentValueError(
                 f"modes={self.modes}: positive position feedback can damp at most as many vibrations as there are "
                 f"torques, {m}."
             )
-        M = mass_matrix(design, self._still)
+        assert plant.T is not None
+        T = plant.T[: design.nv, :nv]
+        M = T.T @ mass_matrix(design, self._still) @ T
         held = plant.A - plant.B @ gains
         K = -M @ held[nv:, :nv]  # stiffness, joints on their springs
         squares, shapes = scipy.linalg.eigh(0.5 * (K + K.T), M)
@@ -224,9 +279,9 @@ class ActiveDamping(PD):
         if self.observer is not None:
             q, v = self.observer.update(t, measured)
         wanted, speed, _ = self._wanted(t)
-        off = np.append(q - self._still, v)
-        off[places.v] = q[places.q] - wanted
-        off[len(v) + places.v] = v[places.v] - speed
+        dq, dv = q - self._still, v.copy()
+        dq[places.q], dv[places.v] = q[places.q] - wanted, v[places.v] - speed
+        off = self._from_seen @ np.append(dq[self._seen_q], dv[self._seen_v])
         d = self._damper
         extra = d.C @ self._filters + d.D @ off - self._load(places.v)
         self._filters = d.A @ self._filters + d.B @ off

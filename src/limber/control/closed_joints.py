@@ -182,17 +182,21 @@ def accelerating_torques(
     return _least_torques(G, z + force, weights, rank)
 
 
-def holding_torques(system: System, q: Array, places: np.ndarray, argument: str) -> Array:
-    """The torques at `places`, in v, that hold a closed system at rest in q; those of least squares, if several do.
+def holding_torques(
+    system: System, q: Array, places: np.ndarray, argument: str, near: Array | None = None
+) -> Array:
+    """The torques at `places`, in v, that hold a closed system at rest in q; of several, those nearest to `near`.
 
     argument : the name of q, for the message if nothing holds it.
+    near : (places,) zero by default.
     """
     space, zero = row_space(system, q), np.zeros(system.nv)
     weight = inverse_dynamics(system, q, zero, zero)
     force, G = space.basis.T @ weight, space.basis[places]
     s = np.linalg.svd(G, compute_uv=False)
     rank = int((s > DEPENDENT * s.max(initial=0.0)).sum())
-    torque = _least_torques(G, force, np.ones(len(places)), rank)
+    torque = np.zeros(len(places)) if near is None else near
+    torque = torque + _least_torques(G, force - G.T @ torque, np.ones(len(places)), rank)
     left = force - G.T @ torque
     everything = np.sqrt(weight @ np.linalg.solve(mass_matrix(system, q), weight))
     if np.linalg.norm(left) > BALANCED * everything:

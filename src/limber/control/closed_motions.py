@@ -55,7 +55,7 @@ def refuse_broken(system: System, q: Array, v: Array) -> None:
 
 def independent_speeds(system: System, q: Array) -> np.ndarray:
     """The numbers of the speeds chosen as independent at q: those that the rows determine least, by pivoting."""
-    space = row_space(system, _rows_at(system, q))
+    space = row_space(system, rows_at(system, q))
     if space.basis.shape[1] == 0:
         raise ArgumentValueError(
             f"the closures of {system.name!r} leave nothing that could move: lb.freedoms gives details."
@@ -78,7 +78,7 @@ def closed_motions(
     system: System, q: Array, v: Array, independent: np.ndarray, which: str
 ) -> ClosedMotions:
     """T and S at one state; `which` identifies it within a batch, for messages."""
-    where = _rows_at(system, q)
+    where = rows_at(system, q)
     space = row_space(system, where)
     if system.nv - space.rank != len(independent):
         raise ArgumentValueError(
@@ -99,7 +99,7 @@ def closed_motions(
         )
     S = np.zeros_like(T)
     if v.any():
-        given = {"q": _moving_rows(system, q, T), "v": (v, np.zeros_like(T))}
+        given = {"q": moving_rows(system, q, T), "v": (v, np.zeros_like(T))}
         _, rates = slopes_of(system, "row_rates", given)["rates"]
         S[others] = -inverse @ rates
     return ClosedMotions(independent, T, S)
@@ -119,9 +119,9 @@ def multipliers(system: System, q: Moving, force: Moving) -> Moving:
     """
     value, along = q
     nv, count = along.shape[0], along.shape[1]
-    at = _rows_at(system, value)
+    at = rows_at(system, value)
     space = row_space(system, at)
-    start, slopes = _moving_rows(system, value, along)
+    start, slopes = moving_rows(system, value, along)
     every = {
         "q": (np.tile(start, (nv, 1)), np.tile(slopes, (nv, 1, 1))),
         "v": (np.eye(nv), np.zeros((nv, nv, count))),
@@ -139,7 +139,7 @@ def multipliers(system: System, q: Moving, force: Moving) -> Moving:
 
 def closure_wrenches(system: System, q: Moving, lam: Moving) -> dict[str, Moving]:
     """The wrench (6,) of each closure on its end b, in world axes, at one state, with derivatives."""
-    where = _moving_rows(system, *q)
+    where = moving_rows(system, *q)
     value, slope = slopes_of(system, "wrenches", {"q": where, "rows": lam})["wrenches"]
     return {
         name: (value[6 * i : 6 * i + 6], slope[6 * i : 6 * i + 6])
@@ -188,16 +188,16 @@ def _end(system: System, q: Moving, end: End) -> tuple[Moving, Moving]:
     return (p, J[3:]), (p + arm, J[3:] + np.cross(J[:3].T, arm).T)
 
 
-def _rows_at(system: System, q: Array) -> Array:
+def rows_at(system: System, q: Array) -> Array:
     """q, or for ruthless systems q undeformed, where their rows are evaluated."""
     return undeformed(system, q) if system.fidelity == "ruthless" else q
 
 
-def _moving_rows(system: System, q: Array, along: Array) -> Moving:
+def moving_rows(system: System, q: Array, along: Array) -> Moving:
     """q and its derivatives along tangent directions, as used for the closure rows."""
     if system.fidelity == "ruthless":
         along = _without_modes(system, along)
-    return along_tangent(system, _rows_at(system, q), along)
+    return along_tangent(system, rows_at(system, q), along)
 
 
 def _without_modes(system: System, along: Array) -> Array:

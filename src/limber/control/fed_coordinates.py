@@ -70,7 +70,7 @@ def fed_coordinates(
     In a closed system they are independent ones at q, if possible those of joints with torques. With sensors and without
     an observer, they must be read.
     """
-    plain_v, plain_q = _plain(system)
+    plain_v, plain_q = plain_places(system)
     seen, sensors = plain_v, ()
     if loop.sensors and not observed:
         read_q, read_v = _read(loop, "q"), _read(loop, "v")
@@ -89,7 +89,7 @@ def fed_coordinates(
     return FedCoordinates(found, plain_q[np.searchsorted(plain_v, found)], unit, sensors)
 
 
-def _plain(system: System) -> tuple[np.ndarray, np.ndarray]:
+def plain_places(system: System) -> tuple[np.ndarray, np.ndarray]:
     """Places in v and in q of modes, and of joints whose speeds are the rates of their coordinates."""
     v: list[int] = []
     q: list[int] = []

@@ -127,6 +127,14 @@ def linearized(
     return model.reshaped(batch, times)
 
 
+def all_slopes(
+    system: System, q: Array, tau: Array, *, inputs: list[Channel], outputs: list[Channel]
+) -> Array:
+    """The derivatives of outputs at rest along [dq, dv] of all degrees of freedom and the inputs, (outputs, 2 nv + inputs)."""
+    about = _moving(system, (q[None], np.zeros((1, system.nv)), tau[None]), {}, inputs, ())
+    return np.concatenate([output_slopes(about, channel)[0] for channel in outputs])
+
+
 def _of_result(result: Result, t: ArrayLike | None) -> tuple:
     """Times, q, v, tau, external, motion and system of a result."""
     if t is not None:

@@ -26,8 +26,8 @@ from limber.control.joints import joint_places
 from limber.control.late_readings import samples_late, with_late_inputs
 from limber.control.linear_model import LinearModel
 from limber.control.reference import reference_of
-from limber.dynamics import derivatives, inverse_dynamics
-from limber.dynamics.rows import carried, closure_jacobian
+from limber.control.weight import shared_weight, weight_torques
+from limber.dynamics import derivatives
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.simulation.laws import Memory, SampledLaw, rigid_model
 from limber.simulation.table import joint_speeds
@@ -90,18 +90,14 @@ class PID(JointController):
         )
         self._fade = self._faded
         self._passive = np.setdiff1d(joint_speeds(self._system), places.v)
-        if self.gravity and self._closed:
+        self._shared = shared_weight(self._system, places.v)
+        if self.gravity and self._shared:
             self._refuse_unseen(loop)
 
     @property
     def _faded(self) -> float:
         """What the filter keeps of a rate after a sample time."""
         return math.exp(-self.sample_time / self.filter_time) if self.filter_time else 0.0
-
-    @property
-    def _closed(self) -> bool:
-        """Whether closures carry part of the weight, because some joints have no torque."""
-        return bool(self._system.closures) and len(self._passive) > 0
 
     def _refuse_unseen(self, loop: Any) -> None:
         """Reject a closed system with joints that no sensor reads: the others alone do not determine their
@@ -195,15 +191,7 @@ class PID(JointController):
             here = measured.q[where.q_joint]
             if np.isfinite(here).all():
                 q[where.q_joint] = here
-        rest, places = np.zeros(s.nv), self._prepared
-        needed = inverse_dynamics(s, q, rest, rest)
-        if not self._closed:
-            return needed[places.v]
-        joints = np.union1d(places.v, self._passive)
-        passive = np.isin(joints, self._passive)
-        rows = closure_jacobian(s, q)[:, joints]
-        _, torque = carried(rows, needed[joints], passive, np.ones(len(joints)))
-        return torque[np.searchsorted(joints, places.v)]
+        return weight_torques(s, q, self._prepared.v)
 
     # --- analysis ------------------------------------------------------------------------------------
 
@@ -217,7 +205,7 @@ class PID(JointController):
             straight[where.q_joint] = q[where.q_joint]
         slopes = derivatives(s, straight, rest, rest, "inverse_dynamics", by="q").q[places.v]
         others = np.abs(slopes[:, self._passive])
-        if self._closed or others.max(initial=0.0) > UNRELATED * np.abs(slopes).max(initial=0.0):
+        if self._shared or others.max(initial=0.0) > UNRELATED * np.abs(slopes).max(initial=0.0):
             raise ArgumentTypeError(
                 f"{type(self).__name__} has no linear model with gravity=True here: its torques also depend on the positions of joints that "
                 "it does not control. Control these joints too, or leave out gravity."

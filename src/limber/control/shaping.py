@@ -32,6 +32,7 @@ from scipy.interpolate import CubicSpline
 
 from limber.assembly.system import System
 from limber.checks import Array, array, listed, number, numbers, shown
+from limber.constraints import assemble
 from limber.control.joints import bodies_of, joint_places
 from limber.dynamics.modes import modes
 from limber.errors import ArgumentTypeError, ArgumentValueError
@@ -192,6 +193,7 @@ def frequencies_along(
     *,
     bodies: Any = None,
     locked: Any = None,
+    q: ArrayLike | None = None,
 ) -> Array:
     """Return natural frequencies (n, count), rad/s, the lowest first, at times along a joint trajectory, for use with
     `scheduled`.
@@ -203,10 +205,12 @@ def frequencies_along(
     times : (n,) s.
     count : the number of frequencies.
     locked : bodies whose joints are held by their servos; by default those of `bodies`.
+    q : (nq,) a configuration near the first one, of whose joints those of `bodies` are replaced; neutral by default. The other
+        joints of a closed system follow from time to time, as `lb.assemble` finds them.
     """
     places = joint_places(system, bodies, "frequencies_along")
     names = bodies_of(system, places)
-    q = system.neutral()
+    q = system.neutral() if q is None else array("q", q, (system.nq,)).copy()
     found = []
     for t in array("times", times, ("n",)):
         position = np.ravel(reference(float(t))[0])
@@ -216,6 +220,8 @@ def frequencies_along(
                 "Give bodies=[...], the bodies whose joints the reference moves."
             )
         q[places.q] = position
+        if system.closures:
+            q = assemble(system, q, locked=names)
         omega = modes(system, q, locked=names if locked is None else locked).omega
         omega = omega[omega > 0.0]
         if len(omega) < count:

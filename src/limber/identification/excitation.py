@@ -25,6 +25,7 @@ from limber.assembly.system import System
 from limber.checks import Array, array, number, shown, whole
 from limber.control.joints import joint_places
 from limber.control.sensors.base import Sensor, checked_seed
+from limber.dynamics.closed import refuse_closures
 from limber.dynamics.evaluate import check_system
 from limber.errors import ArgumentTypeError, ArgumentValueError, collected_warnings, warn
 from limber.identification.expected import Expected, described, slopes_of_readings
@@ -159,6 +160,7 @@ def excitation(
     iterations : the largest number of iterations of the search.
     """
     check_system(system)
+    refuse_closures(system, "excitation")
     score = score_of(criterion)
     places = joint_places(system, joints, "excitation")
     bodies = places.labels

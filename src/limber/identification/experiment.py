@@ -11,11 +11,14 @@ from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
 from limber.checks import Array, array, listed, number, numbers, shown, suggestion
+from limber.constraints import assemble
 from limber.control.channels import speed_names
+from limber.control.closed_motions import refuse_broken
 from limber.control.sensors.base import Sensor, checked_seed
-from limber.errors import ArgumentTypeError, ArgumentValueError
+from limber.errors import ArgumentTypeError, ArgumentValueError, DynamicsError
+from limber.identification.closed_starts import completed, given_places, refuse_ruthless
 from limber.identification.readings import checked, reading
-from limber.identification.sensitivity import Motion, Run, balanced, simulated
+from limber.identification.sensitivity import Motion, Run, balanced, modes_of, simulated
 from limber.simulation import Table
 from limber.trajectories import Trajectory
 
@@ -35,10 +38,12 @@ class Experiment:
     external : {("body", node): wrench}, measured external forces, constant (6,) or a `Table`.
     motion : {"body": trajectory}, joints with a known prescribed motion, as for `lb.simulate`; functions of time with
         `breaks` are accepted too.
-    q0, v0 : the initial state; by default neutral and at rest.
+    q0, v0 : the initial state; by default neutral and at rest. In a closed system it must satisfy the closures; the default
+        is what `lb.assemble` finds. It gives the coordinates of driven joints, of `unknown_start`, of modes, and of as many joints as
+        have to be known; the others follow from the closures, with any values of the parameters.
     t0 : the initial time; t[0] by default.
     settled : whether the modes were in static equilibrium at the start, with the joints at q0 and at rest. The
-        equilibrium follows the unknown parameters.
+        equilibrium follows the unknown parameters. Not for closed systems with modes.
     unknown_start : entries of the initial state to identify too, by name: "link.joint0", "link.mode1", and "link.joint0
         rate" for speeds. {name: standard deviation} says how well q0 and v0 are known there.
     parameters : {name: value}, known parameters of the model that differ in this experiment, such as a payload.
@@ -139,10 +144,7 @@ def prepared(
             f"experiments must be one or several lb.identification.Experiment(t, readings, ...), got {shown(experiment)}."
         )
     name = experiment.name or f"experiment {place + 1}"
-    if system.closures:
-        raise ArgumentValueError(
-            f"identification is for open systems, but {system.name!r} has closures: {', '.join(system.closures)}."
-        )
+    refuse_ruthless(system)
     if experiment.parameters:
         system = system.with_parameters(experiment.parameters)
     t = array(f"t of {name}", experiment.t, ("n",))
@@ -160,8 +162,17 @@ def prepared(
             f"{name} is settled, so it starts at rest: leave out v0 or settled."
         )
     names, deviations, starts = _unknown_start(system, experiment, name)
+    given = None
+    if system.closures:
+        given = _given(system, experiment, q0, starts, name)
+        try:
+            q0, v0 = completed(system, q0, v0, given)
+        except DynamicsError as error:
+            raise DynamicsError(
+                f"the start of {name}, with the joints of `motion` at their first positions: {error}"
+            ) from None
     run = Run(
-        t, t0, q0, v0, experiment.settled, starts, experiment.torque, experiment.external, experiment.motion, rtol, atol
+        t, t0, q0, v0, experiment.settled, starts, experiment.torque, experiment.external, experiment.motion, rtol, atol, given
     )  # fmt: skip
     return Plan(experiment, name, system, run, _readings(system, sensors, experiment, name, len(t)), names, deviations)  # fmt: skip
 
@@ -179,14 +190,33 @@ def still(system: System, run: Run) -> Motion:
 def _start_of(system: System, experiment: Experiment, name: str, t0: float) -> tuple[Array, Array]:
     """q0 and v0; joints with prescribed motion start on it."""
     q0 = system.neutral() if experiment.q0 is None else array(f"q0 of {name}", experiment.q0, (system.nq,))  # fmt: skip
+    if system.closures and experiment.q0 is None:
+        q0 = assemble(system)
     v0 = np.zeros(system.nv) if experiment.v0 is None else array(f"v0 of {name}", experiment.v0, (system.nv,))  # fmt: skip
     q0, v0 = np.array(q0), np.array(v0)
+    if system.closures:
+        refuse_broken(system, q0[None], v0[None])
     for joint, path in (experiment.motion or {}).items():
         body = system.body_of(joint, f"motion of {name}")
         where = system.layout[body]
         position, velocity, _ = path(t0)
         q0[where.q_joint], v0[where.v_joint] = position, velocity
     return q0, v0
+
+
+def _given(
+    system: System, experiment: Experiment, q0: Array, starts: Array, name: str
+) -> np.ndarray:
+    """The places in v of the coordinates of a closed system that determine the others."""
+    if experiment.settled and len(modes_of(system)):
+        raise ArgumentValueError(
+            f"{name} is settled, which is not supported for closed systems with modes: {system.name!r} has the closures "
+            f"{listed(system.closures)}. Give q0 = lb.equilibrium(system, q, locked=[...]), and unknown_start for modes that are not "
+            "known."
+        )
+    driven = [i for body in (experiment.motion or {}) for i in _joint(system, body)]
+    unknown = np.flatnonzero(starts.any(axis=1)) % system.nv
+    return given_places(system, q0, np.array(driven, dtype=int), np.unique(unknown), name)
 
 
 def _refuse_feedback(experiment: Experiment, name: str) -> None:

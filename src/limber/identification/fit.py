@@ -53,7 +53,7 @@ def identify(
         values of the system.
     experiments : one or several, which are fitted together.
     sensors : those of `lb.control` that made the readings, in any of the experiments: Encoder, Tachometer, StrainGauge,
-        Gyro, Accelerometer, ForceTorque.
+        Gyro, Accelerometer, and ForceTorque of open systems.
     noise : {name of a sensor: standard deviation} of one reading, which replaces that of the sensor itself. If it is
         zero or None, it is estimated from the residuals.
     bias : names of sensors with an unknown constant error, the same in all experiments, or {name: standard deviation}

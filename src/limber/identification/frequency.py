@@ -20,10 +20,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
-from limber.checks import Array, array, number, numbers, shown, whole
+from limber.checks import Array, array, listed, number, numbers, shown, whole
+from limber.constraints import assemble
+from limber.control import channels
+from limber.control.closed_joints import at_rest, independent_places
+from limber.control.joints import joint_places
 from limber.control.linear_model import LinearModel
+from limber.control.linearize import OF_CLOSURES
 from limber.dynamics.evaluate import check_system
+from limber.dynamics.reach import coordinate_reach
 from limber.errors import ArgumentTypeError, ArgumentValueError
+from limber.identification.closed_starts import refuse_ruthless
 from limber.identification.identified import Identified
 from limber.identification.least_squares import Channel, Problem
 from limber.identification.linear_slopes import AtRest, linear_slopes
@@ -36,6 +43,8 @@ COHERENT = 1.0 - 1e-9
 APART = 3.0
 #: Changes of weights by less than this fraction are not worth another search.
 SETTLED = 0.01
+#: A configuration is not the one that was meant if a coordinate settles this far away, in rad or fractions of the system's size.
+FALLEN = 0.1
 #: What is said of the noise.
 LEVEL = "response"
 
@@ -50,6 +59,7 @@ def fit_frequency_response(
     *,
     q: ArrayLike | None = None,
     settled: bool = True,
+    motors: str | Sequence[str] | None = None,
     coherence: ArrayLike | None = None,
     averages: int = 1,
     noise: float | None = None,
@@ -63,9 +73,11 @@ def fit_frequency_response(
     omega : (k,) frequencies, rad/s.
     response : complex (k, outputs, inputs), or (k,) for one of each; nan where there is none.
     inputs, outputs : as for `lb.linearize`.
-    q : (nq,) the configuration about which the system moved, at rest; neutral by default. Constant torques hold the
-        joints there.
+    q : (nq,) the configuration about which the system moved, at rest; by default the neutral one, or the one that `lb.assemble`
+        finds from there. Constant torques hold the joints there.
     settled : whether the modes are in static equilibrium there; the equilibrium follows the parameters.
+    motors : in a closed system, the bodies whose joints constant torques hold; by default those whose torques are inputs. The modes
+        and the joints without motors are in equilibrium near q, which follows the parameters.
     coherence : with the shape of `response`, from 0 to 1: how much of each output is due to its input. With `averages`
         it gives the weights of the frequencies.
     averages : the number of averages behind `response` and `coherence`.
@@ -81,11 +93,10 @@ def fit_frequency_response(
     unknowns = sought(system, parameters)
     w = array("omega", omega, ("k",))
     configuration = system.neutral() if q is None else array("q", q, (system.nq,))
-    if system.closures:
-        raise ArgumentValueError(
-            f"fit_frequency_response is for open systems, but {system.name!r} has closures: {', '.join(system.closures)}."
-        )
-    point = AtRest(configuration, settled, inputs, outputs)
+    if system.closures and q is None:
+        configuration = assemble(system)
+    held = _held(system, configuration, settled, motors, inputs, outputs)
+    point = AtRest(configuration, settled, inputs, outputs, held)
     model = point.of(system).model(system)
     shape = (len(w), len(model.outputs), len(model.inputs))
     H = _complex("response", response, shape)
@@ -118,6 +129,49 @@ def fit_frequency_response(
     problem.noise[LEVEL] = np.array([sigma])
     most = whole("max_evaluations", max_evaluations, 1)
     return solved(problem, estimated, (1.0,), most, started, "fit_frequency_response")
+
+
+def _held(
+    system: System, q: Array, settled: bool, motors: Any, inputs: Any, outputs: Any
+) -> np.ndarray | None:
+    """The places in v of the joints of a closed system that torques hold; None for an open system."""
+    if not system.closures:
+        if motors is not None:
+            raise ArgumentTypeError(
+                f"motors is for closed systems, but {system.name!r} is open: constant torques hold all of its joints. Leave it out."
+            )
+        return None
+    refuse_ruthless(system)
+    if not settled:
+        raise ArgumentValueError(
+            f"settled=False is for open systems, but {system.name!r} has the closures {listed(system.closures)}."
+        )
+    read = channels.checked(system, outputs, "outputs", channels.OUTPUTS)
+    carried = [one.names[0] for one in read if one.kind in OF_CLOSURES]
+    if carried:
+        raise ArgumentValueError(
+            f"outputs: {listed(carried)} depends on the forces of the closures of {system.name!r}, whose derivatives with respect to "
+            "parameters are not supported. Leave it out."
+        )
+    if motors is None:
+        acting = channels.checked(system, inputs, "inputs", channels.INPUTS)
+        motors = list(dict.fromkeys(one.of for one in acting if one.kind == "torque"))
+    held = np.zeros(0, dtype=int)
+    if len(motors) > 0:
+        held = np.sort(joint_places(system, motors, "motors").v)
+    at = at_rest(system, q, held)
+    fallen = np.abs((at - q) / coordinate_reach(system))
+    if fallen.max() > FALLEN:
+        raise ArgumentValueError(
+            f"q is not near an equilibrium of {system.name!r}: {system.describe_q(int(fallen.argmax()))} would settle at "
+            f"{at[fallen.argmax()]:.4g}. Name the joints that hold it, motors=[...], or give q=lb.equilibrium(...)."
+        )
+    if len(independent_places(system, at, [held])) < len(held):
+        raise ArgumentValueError(
+            f"motors: the closures of {system.name!r} let the joints of {listed(motors)} not move independently, so it is not "
+            "known how they share the load. Name as many joints as hold the system: motors=[...]."
+        )
+    return held
 
 
 def _complex(name: str, given: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:

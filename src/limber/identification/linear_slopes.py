@@ -6,7 +6,8 @@ Constant torques hold the joints, and modes may be in static equilibrium. Both f
 
 where f' is the derivative of inverse dynamics with respect to p at rest, and K that with respect to q. A and B are
 derivatives of forward dynamics along x and u, and their own derivatives along p are mixed second derivatives
-(`mixed_slopes`). C and D follow from those and from the Jacobians of nodes.
+(`mixed_slopes`). C and D follow from those and from the Jacobians of nodes. The model of a closed system has independent
+coordinates: (A, C) T with [dq, dv] = T x, so that dT = d[dq, dv] along p counts too (`closed_rest`).
 """
 
 from __future__ import annotations
@@ -24,11 +25,13 @@ from limber.assembly.system import System
 from limber.checks import Array
 from limber.control import channels
 from limber.control.channels import Channel
+from limber.control.closed_joints import at_rest, holding_torques
 from limber.control.kernel_slopes import along_tangent, slopes_of
 from limber.control.linear_model import LinearModel
-from limber.control.linearize import linearize
+from limber.control.linearize import all_slopes, linearize
 from limber.dynamics import derivatives, inverse_dynamics
 from limber.dynamics.carried import to_body_frame
+from limber.identification.closed_rest import ClosedRest
 from limber.identification.mixed_slopes import Twice, mixed_slopes
 from limber.identification.sensitivity import Number, in_balance, modes_of
 
@@ -42,20 +45,27 @@ class AtRest:
     """A configuration at rest about which a system makes small motions, and the inputs and outputs of its linear model.
 
     settled : whether the modes of q are in static equilibrium.
+    held : in a closed system, the places in v of the joints that torques hold; the others are in equilibrium.
     """
 
     q: Array
     settled: bool
     inputs: Any
     outputs: Any
+    held: np.ndarray | None = None
 
     def of(self, system: System) -> AtRest:
         """The same with the modes in the equilibrium of this system."""
+        if self.held is not None:
+            return replace(self, q=at_rest(system, self.q, self.held))
         return replace(self, q=in_balance(system, self.q)) if self.settled else self
 
     def torques(self, system: System) -> Array:
         """The torques (nv,) that hold the joints."""
         rest = np.zeros(system.nv)
+        if self.held is not None:
+            rest[self.held] = holding_torques(system, self.q, self.held, "q")
+            return rest
         tau = inverse_dynamics(system, self.q, rest, rest)
         tau[modes_of(system)] = 0.0
         return tau
@@ -79,6 +89,15 @@ def linear_slopes(
     A[nv:], B[nv:] = np.split(moved.vdot.mixed, [2 * nv], axis=1)
     rows = [_KINDS[one.kind](moved, one)[list(one.components)] for one in outputs]
     C, D = np.split(np.concatenate(rows), [2 * nv], axis=1)
+    if moved.closed is None:
+        return A, B, C, D
+    T, dT = moved.closed.motions()
+    n = T.shape[1] // 2
+    kept = np.append(moved.closed.kept, nv + moved.closed.kept)
+    lower = moved.vdot.slopes[:, : 2 * nv] @ dT
+    A, B = (A @ T)[kept], B[kept]
+    A[n:] += lower[moved.closed.kept]
+    C = C @ T + all_slopes(system, point.q, moved.tau.value, inputs=moved.inputs, outputs=outputs)[:, : 2 * nv] @ dT  # fmt: skip
     return A, B, C, D
 
 
@@ -107,10 +126,15 @@ class _Moved:
                     part = where.v_modes if one.kind == "mode_force" else where.v_joint
                     df[part.start + component, column] = 1.0
                 column += 1
-        self.along_p, torques = self._held(point)
+        self.closed = None
+        if point.held is not None:
+            self.closed = ClosedRest(system, point.q, point.torques(system), point.held, parameter, place)  # fmt: skip
+            self.along_p, torques = self.closed.along_p, self.closed.torques
+        else:
+            self.along_p, torques = self._held(point)
         _, coordinates = along_tangent(system, point.q, self.dq)
         _, shift = along_tangent(system, point.q, self.along_p[:, None])
-        self.q = Twice.along(point.q, coordinates, shift[:, 0])
+        self.q = Twice(point.q, coordinates, shift[:, 0], self._turned(point.q, shift))
         self.v = Twice.along(np.zeros(nv), self.dv)
         self.tau = Twice.along(point.torques(system), df, torques)
 
@@ -126,6 +150,19 @@ class _Moved:
         torques[modes] = 0.0
         return moved, torques
 
+    def _turned(self, q: Array, shift: Array) -> Array:
+        """The derivatives along p of the slopes of coordinates, which are not zero for joints that move with p."""
+        found = np.zeros((len(q), self.directions))
+        if self.closed is not None:
+            nv = self.system.nv
+            given = {
+                "q": (np.tile(q, (nv, 1)), np.tile(shift, (nv, 1, 1))),
+                "v": (np.eye(nv), np.zeros((nv, nv, 1))),
+            }
+            (out,) = slopes_of(self.system, "qdot", given).values()
+            found[:, :nv] = out[1][..., 0].T
+        return found
+
     def mixed(
         self, row: str, given: dict[str, Twice], node: tuple[str, int | None] | None = None
     ) -> dict[str, Twice]:
@@ -138,7 +175,8 @@ class _Moved:
     def vdot(self) -> Twice:
         """Forward dynamics."""
         given = {"q": self.q, "v": self.v, "tau": self.tau}
-        return self.mixed("articulated_sweep", given)["vdot"]
+        row = "articulated_sweep" if self.closed is None else "closed_sweep"
+        return self.mixed(row, given)["vdot"]
 
     @cached_property
     def wrenches_of_joints(self) -> Twice:

@@ -14,6 +14,7 @@ from limber.assembly.system import System
 from limber.checks import Array
 from limber.control.sensors.base import Sensor
 from limber.dynamics import integrate
+from limber.identification.closed_starts import completed
 from limber.identification.experiment import Plan, still
 from limber.identification.least_squares import Channel, Other, Problem
 from limber.identification.readings import reading
@@ -106,11 +107,13 @@ class TimeProblem(Problem):
     def _run(self, p: int, system: System, z: Array) -> Run:
         """The run of an experiment with its unknown initial state."""
         run, nv = self.plans[p].run, system.nv
-        if not len(self._starts[p]):
-            return run
-        moved = run.starts @ z[list(self._starts[p])]
-        q0 = integrate(system, run.q0, moved[:nv], 1.0)
-        return replace(run, q0=q0, v0=run.v0 + moved[nv:])
+        q0, v0 = run.q0, run.v0
+        if len(self._starts[p]):
+            moved = run.starts @ z[list(self._starts[p])]
+            q0, v0 = integrate(system, q0, moved[:nv], 1.0), v0 + moved[nv:]
+        if run.given is not None:
+            q0, v0 = completed(system, q0, v0, run.given)
+        return replace(run, q0=q0, v0=v0)
 
     def _read(self, plan: Plan) -> list[Sensor]:
         return [one for one in self.sensors if one.name in plan.readings]

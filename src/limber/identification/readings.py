@@ -54,6 +54,11 @@ def checked(system: System, sensors: Any, argument: str = "sensors") -> list[Sen
             raise ArgumentTypeError(
                 f"{argument} may have {listed(kind.__name__ for kind in _KINDS)}, got {shown(one)}."
             )
+        if system.closures and isinstance(one, ForceTorque):
+            raise ArgumentTypeError(
+                f"{argument}: the reading of {one.name!r} depends on the forces of the closures of {system.name!r}, whose "
+                "derivatives are not supported. Leave this sensor out."
+            )
         one.reader(system)  # checks its names
     names = [one.name for one in given]
     twice = sorted({name for name in names if names.count(name) > 1})

@@ -8,7 +8,8 @@ Computes  q, v, vdot at the required times, and their derivatives
 How       `simulate` gives the states at the Gauss points of every interval; `derivatives` gives C, E and B there, all
           at once and exact to rounding; Gauss collocation, of order six to sixteen, gives u and ud at the ends of the
           intervals, which are divided wherever the equations do not hold between these points. With friction, stops or
-          strong dampers, Radau points are used, and intervals are halved as needed
+          strong dampers, Radau points are used, and intervals are halved as needed.  The equations of a closed system
+          are those of all coordinates: accelerations satisfy the closures, so motions that start on them stay there
 Cost      of an interval with s Gauss points: s + 1 evaluations of `derivatives`, and s nv linear equations
 """
 
@@ -25,8 +26,10 @@ from limber.assembly.system import System
 from limber.checks import Array
 from limber.control.joints import not_plain
 from limber.dynamics import Derivatives, derivatives, integrate
+from limber.dynamics.rows import row_space
 from limber.dynamics.stiffness import turned_with
 from limber.errors import DynamicsError
+from limber.identification.closed_starts import Number, completed_slopes
 from limber.identification.collocation import (
     LEAST,
     MANY,
@@ -40,9 +43,6 @@ from limber.identification.collocation import (
 )
 from limber.joints.physics import FRICTION
 from limber.simulation import Result, Table, simulate
-
-#: A number of the model: the name of the parameter, and the place in its array.
-Number = tuple[str, tuple[int, ...]]
 
 #: The largest product z of a frequency and an interval by the number of Gauss points: the error of an oscillation over an
 #: interval, (s!)^2 / ((2 s)! (2 s + 1)!) z^(2 s + 1), is then 2e-9 at most.
@@ -72,6 +72,7 @@ class Run:
     q0, v0 : the initial state; with `settled`, the modes are in static equilibrium there, with the joints as in q0.
     starts : (2 nv, k) the directions [dq, dv] of the initial state along which derivatives are needed.
     torque, external, motion : in the form that `simulate` accepts; none depends on the state.
+    given : in a closed system, the places in v of the coordinates that determine the others; otherwise None.
     """
 
     t: Array
@@ -85,6 +86,7 @@ class Run:
     motion: Mapping[str, Any] | None = None
     rtol: float = 1e-8
     atol: float = 1e-10
+    given: np.ndarray | None = None
 
     def loads(self) -> dict[tuple, Any] | None:
         """The external wrenches at the start."""
@@ -365,6 +367,9 @@ def _rates(system: System, run: Run) -> np.ndarray:
     by = derivatives(system, run.q0, run.v0, rest, "inverse_dynamics")
     free = _free(system, run.motion or ())
     M, K, D = (x[np.ix_(free, free)] for x in (by.vdot, by.q, by.v))
+    if system.closures:
+        N = row_space(system, run.q0, np.flatnonzero(free)).basis
+        M, K, D = (N.T @ x @ N for x in (M, K, D))
     n = len(M)
     A = np.zeros((2 * n, 2 * n))
     A[:n, n:] = np.eye(n)
@@ -394,6 +399,7 @@ def _accelerations(result: Result, numbers: Sequence[Number]) -> tuple[Array, Ar
     s, nv = result.system, result.system.nv
     names = tuple(dict.fromkeys(name for name, _ in numbers))
     external: Any = dict(result.external) or None
+    by_tau = ("tau",) if s.closures and result.driven else ()
 
     def by_numbers(by: Derivatives) -> Array:
         found = np.zeros((len(result), nv, len(numbers)))
@@ -401,11 +407,20 @@ def _accelerations(result: Result, numbers: Sequence[Number]) -> tuple[Array, Ar
             found[..., j] = by.parameters[name][(slice(None), slice(None), *place)]
         return found
 
-    if not result.driven:
+    if s.closures or not result.driven:
         by = derivatives(
-            s, result.q, result.v, result.tau, external=external, by=("q", "v", *names)
+            s, result.q, result.v, result.tau, external=external, by=("q", "v", *by_tau, *names)
         )
-        return by.q, by.v, by_numbers(by), by.value
+        found = by.q, by.v, by_numbers(by)
+        if result.driven:
+            # the torques of the driven joints d change so that these accelerate as prescribed
+            held = ~_free(s, result.driven)
+            slopes = np.concatenate(found, axis=-1)
+            torques = np.linalg.solve(by.tau[:, held][:, :, held], slopes[:, held])
+            slopes -= by.tau[..., held] @ torques
+            slopes[:, held] = 0.0
+            found = slopes[..., :nv], slopes[..., nv : 2 * nv], slopes[..., 2 * nv :]
+        return *found, by.value
     # driven joints d stay as prescribed, of the free ones f: M_ff dvdot_f = -(slopes of inverse dynamics)_f
     vdot = result.vdot
     by = derivatives(
@@ -450,6 +465,8 @@ def _start(system: System, run: Run, numbers: Sequence[Number]) -> Array:
     nv, count = system.nv, len(numbers)
     X = np.zeros((2 * nv, count + run.starts.shape[1]))
     X[:, count:] = run.starts
+    if run.given is not None:
+        return completed_slopes(system, run.q0, run.v0, run.given, numbers, X)
     modes = modes_of(system)
     if not run.settled or not len(modes):
         return X
