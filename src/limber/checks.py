@@ -373,6 +373,16 @@ def distributable(name: str, value: Array, mass: float, why: str, scale: float =
     return result
 
 
+def surely_distributable(value: Array) -> np.ndarray:
+    """Which inertias (n, 3, 3) pass `distributable`, (n,), whatever the mass, and by twice the tolerances there."""
+    size = np.abs(value).max(axis=(1, 2))
+    asymmetry = np.abs(value - np.swapaxes(value, 1, 2)).max(axis=(1, 2))
+    low, middle, high = np.linalg.eigvalsh(0.5 * (value + np.swapaxes(value, 1, 2))).T
+    bound = 0.5 * TRIANGLE * high
+    possible = (middle <= bound) | (high - low - middle <= bound)
+    return (asymmetry <= 0.5e-9 * size) & (low >= -0.5e-10 * np.maximum(-low, high)) & possible
+
+
 def text(shape: tuple[int | str, ...]) -> str:
     """A shape as people write it: (3,), (n, 3, m), () for a number."""
     if not shape:
