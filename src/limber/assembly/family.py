@@ -98,6 +98,14 @@ class Family:
         found = {p.quantity: name for name, p in self._parameters.items() if p.body == body}
         return {q: self.values[name][members] for q, name in found.items() if not of_attachment(q)}
 
+    def _of_joint(self, body: str, members: np.ndarray) -> dict[str, Array]:
+        """The parameters of the joint of a body, by their names in `OF_JOINT`, (members, ...)."""
+        return {
+            p.quantity.removeprefix("joint_"): self.values[name][members]
+            for name, p in self._parameters.items()
+            if p.body == body and p.quantity.startswith("joint_")
+        }
+
     def factors(self, body: str, members: Any = slice(None)) -> dict[str, Any]:
         """The factors of a body's mass and stiffnesses (`Body.factors`), numbers or arrays (members,)."""
         given = self.of_body(body, members)
@@ -124,26 +132,19 @@ class Family:
 
     def _accepted(self) -> np.ndarray:
         """(members,): whether bodies and joints certainly accept their numbers."""
-        good = np.ones(self.count, dtype=bool)
-        for x in self.values.values():
-            good &= np.isfinite(x.reshape(self.count, -1)).all(axis=1)
-        for p in self._parameters.values():
-            plain = p.name == "gravity" or (
-                p.body is not None and p.quantity not in ("offset", "rotation")
-            )
-            good &= plain
+        finite = [np.isfinite(x.reshape(self.count, -1)).all(axis=1) for x in self.values.values()]
+        good = np.all(finite, axis=0)
+        members, parameters = np.flatnonzero(good), self._parameters.values()
+        if not all(p.name == "gravity" or p.body for p in parameters):
+            return np.zeros(self.count, dtype=bool)
+        if any(p.quantity in ("offset", "rotation") for p in parameters):
+            return np.zeros(self.count, dtype=bool)
         for body, item in self.system.attachments.items():
-            mine = [p for p in self._parameters.values() if p.body == body]
-            of_body = self.of_body(body)
+            of_body, of_joint = self.of_body(body, members), self._of_joint(body, members)
             if of_body:
-                good &= item.body.accepts(of_body)
-            given = {
-                p.quantity.removeprefix("joint_"): self.values[p.name]
-                for p in mine
-                if p.quantity.startswith("joint_")
-            }
-            if given:
-                good &= accepts(item.joint, given)
+                good[members] &= item.body.accepts(of_body)
+            if of_joint:
+                good[members] &= accepts(item.joint, of_joint)
         return good
 
     def _fits(self, member: int) -> bool:

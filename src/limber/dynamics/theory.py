@@ -286,9 +286,10 @@ def lowest_frequencies(body: Body, stiffness: Array, mass: Any) -> Array:
     if np.linalg.cond(body.modal_mass) > CONDITION:
         return np.zeros(len(stiffness))
     root = np.linalg.inv(np.linalg.cholesky(body.modal_mass))
-    squares = np.linalg.eigvalsh(root @ stiffness @ root.T)
+    size = np.maximum(np.abs(stiffness).max(axis=(1, 2)), np.finfo(float).tiny)
+    squares = np.linalg.eigvalsh(root @ (stiffness / size[:, None, None]) @ root.T)
     squares[~(squares > 0.5 * STIFF * squares.max(axis=1, keepdims=True, initial=0.0))] = np.inf
-    return np.asarray((1.0 - SLACK) * np.sqrt(squares.min(axis=1) / mass))
+    return np.asarray((1.0 - SLACK) * np.sqrt(squares.min(axis=1) / mass) * np.sqrt(size))
 
 
 def warn_of_spins(system: System, q: Array, v: Array) -> None:

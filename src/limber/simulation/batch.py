@@ -115,10 +115,11 @@ def _in_lanes(
 
     # most cases cause neither an error nor a warning, and need no closer look
     clear = certain & np.isfinite(Q).all(axis=(1, 2)) & np.isfinite(V).all(axis=(1, 2))
-    rows = [x[clear] for x in (Q, V, held)]
-    doubt = cases_in_doubt(running.family.some(chosen[clear]), *rows)
-    clear[clear] = ~doubt
-    running.put_many(chosen[clear], *(x[~doubt] for x in rows), steps_taken(steps, began))
+    doubtful = cases_in_doubt(running.family.some(chosen), np.flatnonzero(clear), Q, V, held)
+    clear[doubtful] = False
+    statistics = steps_taken(steps, began)
+    for i in np.flatnonzero(clear).tolist():
+        running.put_later(int(chosen[i]), Q[i], V[i], held[i], statistics)
     for case in chosen[~clear].tolist():
         running.attempt(case, result)
     bar.show(cases.count)

@@ -6,6 +6,7 @@ Those in doubt get the closer look of `validity`, which says what is wrong with 
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -35,25 +36,31 @@ from limber.simulation.validity import ROWS, few_rows, limits_of
 CASES_AT_ONCE = 512
 
 
-def cases_in_doubt(family: Family, q: Array, v: Array, tau: Array) -> np.ndarray:
-    """(cases,): whether motions (cases, n, ...) of open systems, the members of a family, may leave their theory.
+def cases_in_doubt(
+    family: Family, cases: np.ndarray, q: Array, v: Array, tau: Array
+) -> np.ndarray:
+    """The numbers of those among `cases` whose motions may leave the theory of their bodies.
 
-    It is false only if `warn_outside_theory` and `refuse_indefinite` have nothing to report.  Loads are evaluated as
+    Those of all others give `warn_outside_theory` and `refuse_indefinite` nothing to report.  Loads are evaluated as
     there; spins and rotations are bounded; many cases at once, at a cost of microseconds each.
+
+    family : open systems, of which those of `cases` are `certain`.
+    q, v, tau : (members, n, ...) of all of them, finite for `cases`.
     """
-    limits = limits_of(family.system)
-    count, n = q.shape[:2]
+    limits, n = limits_of(family.system), q.shape[1]
     if limits.truncated or limits.structures:
-        return np.ones(count, dtype=bool)
-    if not limits.names or not n:
-        return np.zeros(count, dtype=bool)
+        return cases
+    if not (limits.names and n and len(cases)):
+        return cases[:0]
     every = -(-n // ROWS)
     seen = slice((n - 1) % every, None, every)
-    doubt = np.empty(count, dtype=bool)
-    for cases in parts(np.arange(count), CASES_AT_ONCE):
-        rows = slice(cases[0], cases[-1] + 1), seen
-        doubt[cases] = _CaseLimits(family, cases).in_doubt(q[rows], v[rows], tau[rows])
-    return doubt
+    found = []
+    for part in parts(cases, CASES_AT_ONCE):
+        whole = slice(part[0], part[-1] + 1)  # of cases in a row, rows are not copied
+        at: Any = whole if whole.stop - whole.start == len(part) else part
+        doubt = _CaseLimits(family, part).in_doubt(q[at, seen], v[at, seen], tau[at, seen])
+        found.append(part[doubt])
+    return np.concatenate(found)
 
 
 class _CaseLimits:
@@ -88,7 +95,8 @@ class _CaseLimits:
     def in_doubt(self, q: Array, v: Array, tau: Array) -> np.ndarray:
         """(cases,): whether motions (cases, n, ...) may leave the theory."""
         common = self.common
-        largest, fastest = (np.maximum(x.max(axis=1), -x.min(axis=1)) for x in (q, v))
+        # copies with the cases along the rows, over which maxima are found at once
+        largest, fastest = (np.abs(x.swapaxes(0, 1), order="C").max(axis=0) for x in (q, v))
         doubt = ~(np.maximum(largest.max(axis=1), fastest.max(axis=1)) < RUNAWAY)
         doubt |= fastest @ common.turning > (1.0 - SLACK) * SPIN * self._lowest()
         turns = np.add.reduceat(largest[:, common.columns] * common.steepest, common.starts, axis=1)
