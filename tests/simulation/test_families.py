@@ -8,10 +8,11 @@ import pytest
 
 import limber as lb
 from helpers.compare import assert_close
-from limber.assembly.family import Column, Family
-from limber.bodies.recipe import BeamRecipe
+from limber.assembly.family import Family
+from limber.checks import distributable, surely_distributable
 from limber.dynamics.theory import lowest_frequencies, lowest_frequency
 from limber.simulation.case_results import Later
+from limber.simulation.doubts import cases_in_doubt
 
 OPTIONS = {"every": 0.01, "method": "rk4", "step": 2e-3, "engine": "generated", "progress": False}
 
@@ -21,7 +22,9 @@ def spacecraft(mount="free"):
     a = lb.Assembly("spacecraft", gravity=(0, 0.3, -1.0))
     joint = lb.Free() if mount == "free" else lb.Revolute("z", armature=0.2)
     a.attach("hub", lb.RigidBody(5.0, (0.1, 0, 0), np.diag([0.5, 0.6, 0.7])), joint)
-    panel = lb.beam(1.0, 0.5, EI=(900.0, 20.0), GJ=5.0, modes={"y": 1, "z": 1}, damping=[0.02, 0.03])
+    panel = lb.beam(
+        1.0, 0.5, EI=(900.0, 20.0), GJ=5.0, modes={"y": 1, "z": 1}, damping=[0.02, 0.03]
+    )
     physics = {"stiffness": 2.0, "damping": 0.1, "friction": 0.05, "static_friction": 0.08}
     a.attach("panel", panel, lb.Revolute("y", **physics), to="hub", offset=(0.2, 0, 0))
     boom = lb.beam(0.7, 0.3, EI=30.0, EA=2e4, modes={"y": 2, "stretch": 1})
@@ -29,11 +32,6 @@ def spacecraft(mount="free"):
     a.attach("boom", boom, limited, to="panel", at="tip", inboard="root")
     a.attach("wheel", lb.RigidBody(0.2, inertia=(0.01, 0.01, 0.02)), lb.Revolute("x"), to="hub")
     return a.build()
-
-
-@pytest.fixture(scope="module")
-def craft():
-    return spacecraft("revolute")
 
 
 def spread_out(rng, value, count):
@@ -109,8 +107,10 @@ def outcome(system, given, monkeypatch, one_by_one, **options):
         warnings.simplefilter("always")
         if one_by_one:
             patch.setattr(Family, "certain", property(lambda f: np.zeros(len(f), dtype=bool)))
-        batch = lb.simulate(system, 0.04, **(OPTIONS | given | options))
-    return batch, [(type(w.message), str(w.message), getattr(w.message, "degree", None)) for w in told]
+        batch = lb.simulate(system, **({"t_end": 0.04} | OPTIONS | given | options))
+    return batch, [
+        (type(w.message), str(w.message), getattr(w.message, "degree", None)) for w in told
+    ]
 
 
 def assert_same(found, expected):
@@ -163,6 +163,162 @@ def test_bad_cases_among_good_ones_are_judged_as_one_by_one(mount, monkeypatch):
     both = [outcome(system, chosen, monkeypatch, x) for x in (False, True)]
     assert later(both[0][0]) > 10 and later(both[1][0]) == 0
     assert (both[0][0].status == "failed").sum() > 15
-    print(both[0][1][:2], both[1][1][:2])
     assert sum(issubclass(kind, lb.TheoryWarning) for kind, *_ in both[0][1]) == 1
     assert_same(*both)
+
+
+def test_cases_with_a_controller_are_judged_with_their_own_torques(monkeypatch):
+    """Some slews load their beams too much, and which ones depends on the torques of the controller."""
+    a = lb.Assembly("arm")
+    beam = lb.beam(1.0, 2.0, EI=60.0, modes={"z": 1}, damping=0.05)
+    a.attach("link", beam, lb.Revolute("y"))
+    a.attach("fore", beam, lb.Revolute("y"), "link", "tip")
+    s = a.build()
+    path = lb.trajectories.Cycloid([0.3, -0.18], 0.3)
+    law = lb.control.PD(30.0, 2.0, sample_time=0.002, reference=path)
+    given = {"parameters": {"fore.mass": np.geomspace(0.5, 4.0, 60), "link.EI": np.geomspace(2.0, 200.0, 60)}}  # fmt: skip
+    both = [outcome(s, given, monkeypatch, x, torque=law, t_end=0.2) for x in (False, True)]
+    assert_same(*both)
+    assert 10 < later(both[0][0]) < 50
+    assert "cases of the batch gave a warning" in both[0][1][0][1]
+
+
+def test_a_family_of_a_system_that_was_changed_before(monkeypatch):
+    rng = np.random.default_rng(7)
+    base = spacecraft("revolute").with_parameters({"boom.mass": 5.0, "panel.EI": [300.0, 60.0], "boom.stiffness_scale": 2.0})  # fmt: skip
+    given = numbers(rng, 60)
+    del given["panel.EI"], given["boom.EIz"]
+    chosen = {"parameters": given, **starts(base, rng, 60)}
+    both = [outcome(base, chosen, monkeypatch, x) for x in (False, True)]
+    assert_same(*both)
+    assert later(both[0][0]) > 10
+
+
+@pytest.mark.parametrize(
+    "name, value",
+    [
+        ("boom.offset", [[0.1, 0, 0], [0.2, 0, 0]]),
+        ("boom.rotation", [np.eye(3), np.eye(3)]),
+        ("wheel.rotation", [np.eye(3), 2.0 * np.eye(3)]),
+        ("panel.damping", [np.eye(2), -np.eye(2)]),
+        ("panel.stiffness", [1e4 * np.eye(2), -np.eye(2)]),
+    ],
+)
+def test_other_parameters_are_left_to_the_way_one_by_one(name, value):
+    family = Family(spacecraft(), {name: np.array(value)}, 2)
+    assert not family.certain.any()
+
+
+def test_parameters_that_exclude_each_other_fail_in_every_case():
+    family = Family(spacecraft(), {"panel.mass": np.ones(2), "panel.mass_scale": np.ones(2)}, 2)
+    assert not family.certain.any()
+    with pytest.raises(lb.LimberError, match="mass and mass_scale are both given"):
+        family.member(0)
+
+
+@pytest.mark.parametrize("fidelity", ["full", "ruthless"])
+def test_constants_of_a_family_are_those_of_its_members(fidelity):
+    s = spacecraft()
+    a = lb.Assembly("same", gravity=s.gravity)
+    for item in s.attachments.values():
+        a.attach(item.name, item.body, item.joint, item.to, at=item.at, offset=item.offset)
+    s, count = a.build(fidelity=fidelity), 5
+    family = Family(s, {k: np.broadcast_to(x, (count, *np.shape(x)[1:])) for k, x in numbers(np.random.default_rng(1), count).items()}, count)  # fmt: skip
+    assert family.certain.all()
+    for i, const in enumerate(family.constants(np.arange(count))):
+        own = family.member(i).dynamics.const
+        assert not np.array_equal(own, s.dynamics.const)
+        assert_close(const, own, 1e-14)
+
+
+def test_a_member_with_a_singular_mass_matrix_is_not_certain():
+    s = spacecraft()
+    thin = np.array([0.01, 1e-3, 0.0])[:, None, None] * np.eye(3)
+    family = Family(s, {"wheel.inertia": thin}, 3)
+    assert family.certain.tolist() == [True, True, False]
+    with pytest.raises(lb.LimberError, match=r"'wheel': joint speed 0 .* moves no mass"):
+        family.member(2)
+
+
+def test_results_are_made_once_when_they_are_first_used():
+    s, rng = spacecraft(), np.random.default_rng(0)
+    given = {"panel.EI": spread_out(rng, np.array([900.0, 300.0]), 4), "hub.mass": np.full(4, 5.0)}
+    batch = lb.simulate(s, 0.02, parameters=given, **(OPTIONS | {"every": 0.01}))
+    assert later(batch) == 4 and batch.finished.all()
+    given["hub.mass"][:] = 7.0  # too late
+    part = batch[np.array([3, 1])]
+    assert part[0] is batch[3] and batch.results[1:3][0] is part[1]
+    assert batch[2].system.bodies["hub"].mass == 5.0
+    assert [len(x) for x in batch] == [3] * 4
+    assert np.shares_memory(batch[0].q, batch.q) and batch[0].message == "reached t_end"
+    again = pickle.loads(pickle.dumps(batch))
+    assert np.array_equal(again[2].q, batch.q[2])
+    assert np.array_equal(again[2].system.dynamics.const, batch[2].system.dynamics.const)
+
+
+def test_lowest_frequencies_bound_those_of_bodies_one_by_one():
+    rng = np.random.default_rng(4)
+    L, R = rng.normal(size=(2, 6, 6))
+    n = 7
+    mass, gamma = rng.uniform(1.0, 2.0, n), rng.normal(size=(n, 3, 6))
+    body = lb.FlexibleBody.from_nodes(mass, rng.normal(size=(n, 3)), gamma, stiffness=L @ L.T)
+    cases = [L @ L.T, R @ R.T, np.diag([0, 1e-12, 1.0, 2.0, 3.0, 4.0]), np.zeros((6, 6))]
+    found = lowest_frequencies(body, np.array(cases), np.full(4, 4.0))
+    for K, x in zip(cases, found):
+        own = lowest_frequency(body.with_parameters({"stiffness": K, "mass_scale": 4.0}))
+        assert own == x == np.inf or own * 0.99 < x <= own
+    flat = lb.FlexibleBody.from_nodes(mass, rng.normal(size=(n, 3)), gamma * 10.0 ** np.arange(6), stiffness=L @ L.T)  # fmt: skip
+    assert not lowest_frequencies(flat, np.array(cases), 1.0).any()
+
+
+def test_inertias_that_surely_are_possible_are():
+    """Inertias at random, of which some are on the border of what is possible, or beyond."""
+    rng = np.random.default_rng(5)
+    turn = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    moments = rng.uniform(-0.2, 1.0, (300, 3))
+    moments[:100, 2] = moments[:100, 0] + moments[:100, 1]  # flat bodies
+    moments[200:] *= rng.integers(0, 2, (100, 3))  # slender ones
+    inertias = turn @ (moments[:, :, None] * np.eye(3)) @ turn.T
+    inertias[::7, 0, 1] += rng.choice([1e-12, 1e-9, 1e-6], 43)
+    sure = surely_distributable(inertias)
+    possible = np.ones(300, dtype=bool)
+    for i, J in enumerate(inertias):
+        try:
+            distributable("inertia", J, 1.0, "")
+        except lb.LimberError:
+            possible[i] = False
+    assert not (sure & ~possible).any()
+    assert sure.sum() > 50 and (possible & ~sure).sum() <= 2
+
+
+def test_limits_of_a_family_are_those_of_its_members():
+    """Buckling loads and tipping moments for factors in arrays, and one by one."""
+    rng = np.random.default_rng(6)
+    root = lb.Section.box(0.1, 0.05, 0.004, material=lb.Material(7e10, 2700.0, nu=0.33))
+    bodies = [
+        lb.beam(1.0, 0.5, EI=(900.0, 20.0), GJ=5.0, modes={"y": 1, "z": 1}),
+        lb.beam(1.0, 0.5, EI=(20.0, 900.0), GJ=5.0, modes={"z": 1}),
+        lb.beam(1.0, section=root, modes={"y": 1, "z": 1, "torsion": 1}),
+    ]
+    for body in bodies:
+        names = [x for x in ("EIy", "EIz", "GJ") if x in body.parameters()]
+        factors = {x: rng.uniform(0.3, 3.0, 8) for x in names} | {"stiffness": rng.uniform(1, 2, 8)}
+        load, moments = body.buckling(factors)[1], body.tipping(factors)[2]
+        for i in range(8):
+            given = {x: factors[x][i] * float(body.parameters()[x].value) for x in names}
+            own = body.with_parameters(given | {"stiffness_scale": factors["stiffness"][i]})
+            assert_close(load[i], own.buckling()[1], 1e-14)
+            tipping = own.tipping()
+            expected = np.full(2, np.inf) if tipping is None else tipping[2]
+            finite = np.isfinite(expected)
+            assert (np.isfinite(moments[i]) == finite).all()
+            assert_close(moments[i][finite], expected[finite], 1e-14)
+
+
+def test_nothing_is_in_doubt_without_cases():
+    s = spacecraft()
+    none = np.zeros(0, dtype=int)
+    shape = 0, 3
+    assert not len(cases_in_doubt(Family(s, {}, 0), none, *(np.zeros((*shape, n)) for n in (s.nq, s.nv, s.nv))))  # fmt: skip
+    batch = lb.simulate(s, 0.02, parameters={"hub.mass": np.zeros(0)}, **OPTIONS)
+    assert len(batch) == 0

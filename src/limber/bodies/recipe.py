@@ -86,7 +86,11 @@ class BeamRecipe:
             ends: list = [self.section.EI]
         else:
             ends = [x.EI for x in self.section] if self.section else [self.EI]
-        return reduce(np.minimum, [scale[i] * EI[i] for EI in ends for i in planes]) if planes else None
+        return (
+            reduce(np.minimum, [scale[i] * EI[i] for EI in ends for i in planes])
+            if planes
+            else None
+        )
 
     def tipping_moments(self, factors: Mapping[str, Any] | None = None) -> Array:
         """(..., 2): the moments about y and z at the root, N m, at which a force at the tip tips the beam over sideways.

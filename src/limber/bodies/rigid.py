@@ -172,7 +172,9 @@ class RigidBody(Body):
         good = np.ones(len(next(iter(given.values()))), dtype=bool)
         if "mass" in given:
             good &= given["mass"] >= 0.0
-        if "inertia" in given or self.check_inertia:  # whether an inertia is small depends on the mass
+        if (
+            "inertia" in given or self.check_inertia
+        ):  # whether an inertia is small depends on the mass
             good &= surely_distributable(given.get("inertia", self.inertia[None]))
         return good
 

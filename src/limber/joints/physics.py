@@ -275,12 +275,12 @@ def accepted(physics: JointPhysics, arrays: Mapping[str, Array]) -> np.ndarray:
     def each(name: str) -> Array:
         return new.get(name, getattr(physics, name))
 
-    good = (each("static_friction") >= each("friction")) & (each("lower") < each("upper"))
+    good: Any = (each("static_friction") >= each("friction")) & (each("lower") < each("upper"))
     for name, x in arrays.items():
         good = good & ((np.abs(x) <= FARTHEST) | (np.isinf(x) & (name in ("lower", "upper"))))
         if name not in SIGNED:
             good = good & (x >= 0.0)
-    return good.all(axis=-1)
+    return np.asarray(good.all(axis=-1))
 
 
 def option_of(name: str) -> str:

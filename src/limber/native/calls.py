@@ -80,7 +80,14 @@ class Call:
         return self._states(self.record, *inputs, work, out, start, stop)
 
     def run_each(
-        self, constants: np.ndarray, given: Iterable[np.ndarray], work, out, each: int, start: int, stop: int
+        self,
+        constants: np.ndarray,
+        given: Iterable[np.ndarray],
+        work,
+        out,
+        each: int,
+        start: int,
+        stop: int,
     ) -> np.ndarray:
         """`run` for the systems start .. stop with constants (systems, numbers), each with `each` states.
 

@@ -22,6 +22,7 @@ from limber.errors import LimberError, warn
 from limber.interrupts import LONGEST_WAIT
 from limber.simulation.batch_result import BatchResult
 from limber.simulation.cases import Cases
+from limber.simulation.doubts import cases_in_doubt
 from limber.simulation.lanes import (
     constant_torques,
     fixed_step,
@@ -38,7 +39,6 @@ from limber.simulation.result import Result
 from limber.simulation.running_batch import RunningBatch
 from limber.simulation.signals import prepared_for
 from limber.simulation.states import initial_state
-from limber.simulation.doubts import cases_in_doubt
 
 
 def simulate_cases(
@@ -134,7 +134,9 @@ def _certain_states(
     """
     system, cases = running.system, running.cases
     certain = running.family.certain.copy()
-    common = (given[name] if own is None else None for name, own in (("q0", cases.q0), ("v0", cases.v0)))
+    common = (
+        given[name] if own is None else None for name, own in (("q0", cases.q0), ("v0", cases.v0))
+    )
     try:
         start = initial_state(system, *common)
     except LimberError:

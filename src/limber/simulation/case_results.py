@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, overload
 
+import numpy as np
+
 from limber.assembly.family import Family
 from limber.checks import Array
 from limber.simulation.result import Result, Statistics
@@ -42,7 +44,7 @@ class CaseResults(Sequence):
         return len(self.entries)
 
     @overload
-    def __getitem__(self, case: int) -> Result | None: ...
+    def __getitem__(self, case: int | np.integer) -> Result | None: ...
     @overload
     def __getitem__(self, case: slice) -> CaseResults: ...
     def __getitem__(self, case: Any) -> Any:
@@ -54,6 +56,6 @@ class CaseResults(Sequence):
     def __iter__(self) -> Iterator[Result | None]:
         return (self[case] for case in range(len(self)))
 
-    def chosen(self, cases: Sequence[int]) -> CaseResults:
+    def chosen(self, cases: np.ndarray) -> CaseResults:
         """Return the results of cases with these numbers, which are the same objects."""
-        return CaseResults([self.entries[case] for case in cases])
+        return CaseResults([self.entries[case] for case in cases.tolist()])

@@ -36,9 +36,7 @@ from limber.simulation.validity import ROWS, few_rows, limits_of
 CASES_AT_ONCE = 512
 
 
-def cases_in_doubt(
-    family: Family, cases: np.ndarray, q: Array, v: Array, tau: Array
-) -> np.ndarray:
+def cases_in_doubt(family: Family, cases: np.ndarray, q: Array, v: Array, tau: Array) -> np.ndarray:
     """The numbers of those among `cases` whose motions may leave the theory of their bodies.
 
     Those of all others give `warn_outside_theory` and `refuse_indefinite` nothing to report.  Loads are evaluated as
@@ -87,8 +85,12 @@ class _CaseLimits:
             if self.family.of_body(name):
                 body, at = system.bodies[name], system.number(name) * L.COLUMNS
                 K = self._const[:, modal.block_place(system.dynamics.topo, at, "K")]
-                mass = self.family.factors(name, self.cases).get("mass", 1.0)
-                lowest = lowest_frequencies(body, K.reshape(-1, body.modes, body.modes), mass)
+                mass, before = (
+                    x.get("mass", 1.0)
+                    for x in (self.family.factors(name, self.cases), body.factors({}))
+                )
+                K = K.reshape(-1, body.modes, body.modes)
+                lowest = lowest_frequencies(body, K, mass / before)
             np.minimum(found, lowest, out=found)
         return found
 
@@ -106,16 +108,18 @@ class _CaseLimits:
     def _overloaded(self, q: Array, v: Array, tau: Array) -> np.ndarray:
         """(cases,): whether loads of beams are beyond their limits in the few rows that are checked, or unknown."""
         known = {name: self.family.factors(name, self.cases) for name in self.system.bodies}
-        beams, deep = (made(self.system, known.__getitem__) for made in (plain_beams_of, deep_beams_of))
+        beams = plain_beams_of(self.system, known.__getitem__)
+        deep = deep_beams_of(self.system, known.__getitem__)
         if not (beams.names or deep.names):
             return np.zeros(len(q), dtype=bool)
         at = np.arange(len(q))[:, None], few_rows(v)
         state = q[at], v[at]
         good, vdot = self._evaluated(f"{fastest_sweep(self.system)}_sweep", *state, tau[at])
         fine, (_, wrenches) = self._evaluated("carried_wrenches", *state, vdot)
-        over = deep.parts(wrenches).max(axis=(1, 2, 3), initial=0.0) > (1.0 - SLACK) * TIPPING
         limit = (1.0 - SLACK) * LOADED * beams.critical
-        return ~(good & fine) | over | (np.abs(beams.loads(wrenches)) > limit).any(axis=(1, 2))
+        held = (np.abs(beams.loads(wrenches)) <= limit).all(axis=(1, 2))
+        upright = (deep.parts(wrenches) <= (1.0 - SLACK) * TIPPING).all(axis=(1, 2, 3))
+        return ~(good & fine & held & upright)
 
     def _evaluated(self, row: str, *given: Array):
         """A row of the table of functions in states (cases, few, ...): where it succeeds, (cases,), and its outputs."""

@@ -105,4 +105,6 @@ def _not_run(system: System, t: Array, cases: Cases) -> BatchResult:
     )
     status = np.full(count, "not run", dtype="<U8")
     waiting = ["not run"] * count
-    return BatchResult(system, t, q, v, tau, status, waiting, cases.every(), CaseResults([None] * count))
+    return BatchResult(
+        system, t, q, v, tau, status, waiting, cases.every(), CaseResults([None] * count)
+    )
