@@ -11,8 +11,11 @@ from helpers.compare import assert_close
 from limber.assembly.family import Family
 from limber.checks import distributable, surely_distributable
 from limber.dynamics.theory import lowest_frequencies, lowest_frequency
+from limber.errors import collected_warnings
 from limber.simulation.case_results import Later
-from limber.simulation.doubts import cases_in_doubt
+from limber.simulation.doubts import cases_in_doubt, lowest_of_cases
+from limber.simulation.result import Result
+from limber.simulation.validity import warn_outside_theory
 
 OPTIONS = {"every": 0.01, "method": "rk4", "step": 2e-3, "engine": "generated", "progress": False}
 
@@ -313,6 +316,52 @@ def test_limits_of_a_family_are_those_of_its_members():
             finite = np.isfinite(expected)
             assert (np.isfinite(moments[i]) == finite).all()
             assert_close(moments[i][finite], expected[finite], 1e-14)
+
+
+def test_lowest_frequencies_of_a_family_are_those_of_its_members():
+    rng = np.random.default_rng(8)
+    base = spacecraft().with_parameters({"boom.mass_scale": 0.05, "panel.mass": 0.1})
+    given = {k: x for k, x in numbers(rng, 20).items() if np.ndim(x) and k != "boom.mass"}
+    given["boom.mass_scale"] = rng.uniform(0.02, 0.2, 20)
+    family = Family(base, given, 20)
+    found = lowest_of_cases(family, np.arange(20), family.constants(np.arange(20)))
+    for i, x in enumerate(found):
+        bodies = family.member(i).bodies.values()
+        own = min(lowest_frequency(body) for body in bodies if body.modes)
+        assert 0.998 * own < x <= own
+
+
+def test_bodies_that_bend_too_far_are_in_doubt():
+    """A body with geometric stiffening has no other limit."""
+    a = lb.Assembly("blade")
+    a.attach("blade", lb.beam(1.0, 1.0, EI=10.0, modes={"y": 1}, geometric_stiffening=True), lb.Fixed())  # fmt: skip
+    s = a.build()
+    q = np.linspace(0.0, 0.5, 100)[:, None, None]
+    family = Family(s, {"blade.EI": np.full(100, 5.0)}, 100)
+    doubtful = cases_in_doubt(family, np.arange(100), q, 0 * q, 0 * q)
+    warned = []
+    for i in range(100):
+        with collected_warnings() as found:
+            warn_outside_theory(Result(family.member(i), np.zeros(1), *(q[i], 0 * q[i], 0 * q[i])))  # fmt: skip
+        warned += [i] * bool(found)
+    assert 0 < len(warned) < 100
+    assert set(warned) <= set(doubtful.tolist()) and len(doubtful) <= len(warned) + 1
+
+
+def test_beams_that_tip_over_are_in_doubt(monkeypatch):
+    """Two planes of bending; cases in which neither is much stiffer have no such limit."""
+    a = lb.Assembly("shelf")
+    plank = lb.beam(1.0, 1.0, EI=(2000.0, 20.0), GJ=10.0, modes={"y": 1, "z": 1})
+    a.attach("plank", plank, lb.Fixed())
+    a.attach("load", lb.RigidBody(1.0, inertia=(0.1, 0.1, 0.1)), lb.Fixed(), to="plank", at="tip")
+    s, count = a.build(), 60
+    weight = np.linspace(0.0, 30.0, count)
+    softer = np.resize([2000.0, 20.0, 19.0], count)
+    given = {"gravity": weight[:, None] * [0.0, 0.0, -1.0], "plank.EI": np.stack([softer, np.full(count, 20.0)], axis=1)}  # fmt: skip
+    both = [outcome(s, {"parameters": given}, monkeypatch, x) for x in (False, True)]
+    assert_same(*both)
+    assert "buckle" in both[0][1][0][1] and "sideways" in both[0][1][0][1]
+    assert 10 < later(both[0][0]) < 55
 
 
 def test_nothing_is_in_doubt_without_cases():

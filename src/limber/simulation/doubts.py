@@ -61,6 +61,25 @@ def cases_in_doubt(family: Family, cases: np.ndarray, q: Array, v: Array, tau: A
     return np.concatenate(found)
 
 
+def lowest_of_cases(family: Family, cases: np.ndarray, const: Array) -> Array:
+    """(cases,): lower bounds, within SLACK, of the lowest frequency of any body, rad/s.
+
+    const : the constants of these members of the family.
+    """
+    system, common = family.system, limits_of(family.system)
+    found = np.full(len(cases), np.inf)
+    for name, own in zip(common.names, common.lowest):
+        lowest = own
+        if family.of_body(name):
+            body, at = system.bodies[name], system.number(name) * L.COLUMNS
+            K = const[:, modal.block_place(system.dynamics.topo, at, "K")]
+            K = K.reshape(-1, body.modes, body.modes)
+            mass = family.factors(name, cases).get("mass", 1.0)
+            lowest = lowest_frequencies(body, K, mass / body.factors({}).get("mass", 1.0))
+        np.minimum(found, lowest, out=found)
+    return found
+
+
 class _CaseLimits:
     """The limits of some members of a family; parameters change only frequencies and critical loads."""
 
@@ -76,23 +95,9 @@ class _CaseLimits:
         const = self.system.dynamics.const
         return np.broadcast_to(const, (len(self.cases), const.size))
 
+    @cached_property
     def _lowest(self) -> Array:
-        """(cases,): a lower bound of the lowest frequency of any body, rad/s."""
-        system, common = self.system, self.common
-        found = np.full(len(self.cases), np.inf)
-        for name, own in zip(common.names, common.lowest):
-            lowest = own
-            if self.family.of_body(name):
-                body, at = system.bodies[name], system.number(name) * L.COLUMNS
-                K = self._const[:, modal.block_place(system.dynamics.topo, at, "K")]
-                mass, before = (
-                    x.get("mass", 1.0)
-                    for x in (self.family.factors(name, self.cases), body.factors({}))
-                )
-                K = K.reshape(-1, body.modes, body.modes)
-                lowest = lowest_frequencies(body, K, mass / before)
-            np.minimum(found, lowest, out=found)
-        return found
+        return lowest_of_cases(self.family, self.cases, self._const)
 
     def in_doubt(self, q: Array, v: Array, tau: Array) -> np.ndarray:
         """(cases,): whether motions (cases, n, ...) may leave the theory."""
@@ -100,7 +105,7 @@ class _CaseLimits:
         # copies with the cases along the rows, over which maxima are found at once
         largest, fastest = (np.abs(x.swapaxes(0, 1), order="C").max(axis=0) for x in (q, v))
         doubt = ~(np.maximum(largest.max(axis=1), fastest.max(axis=1)) < RUNAWAY)
-        doubt |= fastest @ common.turning > (1.0 - SLACK) * SPIN * self._lowest()
+        doubt |= fastest @ common.turning > (1.0 - SLACK) * SPIN * self._lowest
         turns = np.add.reduceat(largest[:, common.columns] * common.steepest, common.starts, axis=1)
         doubt |= turns.max(axis=1) > (1.0 - SLACK) * ROTATION
         return doubt | self._overloaded(q, v, tau)
