@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from limber.assembly.family import parts
 from limber.assembly.system import System
 from limber.checks import UNIT_TOLERANCE, Array
 from limber.dynamics.cores import cores
@@ -24,6 +25,7 @@ from limber.simulation.batch_result import BatchResult
 from limber.simulation.cases import Cases
 from limber.simulation.doubts import cases_in_doubt
 from limber.simulation.lanes import (
+    BLOCK,
     constant_torques,
     fixed_step,
     law_table,
@@ -118,8 +120,9 @@ def _in_lanes(
     doubtful = cases_in_doubt(running.family.some(chosen), np.flatnonzero(clear), Q, V, held)
     clear[doubtful] = False
     statistics = steps_taken(steps, began)
-    for i in np.flatnonzero(clear).tolist():
-        running.put_later(int(chosen[i]), Q[i], V[i], held[i], statistics)
+    # a few at a time, because cases are next to each other in the rows of a GPU
+    for part in parts(np.flatnonzero(clear), BLOCK):
+        running.put_later(chosen[part], Q[part], V[part], held[part], statistics)
     for case in chosen[~clear].tolist():
         running.attempt(case, result)
     bar.show(cases.count)

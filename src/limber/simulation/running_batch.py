@@ -70,14 +70,17 @@ class RunningBatch:
             result = replace(result, t=made.t[:rows], **own)
         made.results.entries[case] = result
 
-    def put_later(self, case: int, q: Array, v: Array, tau: Array, statistics: Statistics) -> None:
-        """Record a case that reached its end, with its rows; its result is made when it is first used."""
+    def put_later(
+        self, cases: np.ndarray, q: Array, v: Array, tau: Array, statistics: Statistics
+    ) -> None:
+        """Record cases that reached their end, with their rows; their results are made when they are first used."""
         made = self._made
-        own = made.q[case], made.v[case], made.tau[case]
-        for mine, x in zip(own, (q, v, tau)):
-            mine[...] = x
-        made.status[case], made.messages[case] = "finished", "reached t_end"
-        made.results.entries[case] = Later(self.family, case, made.t, *own, statistics)
+        made.q[cases], made.v[cases], made.tau[cases] = q, v, tau
+        made.status[cases] = "finished"
+        for case in cases.tolist():
+            made.messages[case] = "reached t_end"
+            own = made.q[case], made.v[case], made.tau[case]
+            made.results.entries[case] = Later(self.family, case, made.t, *own, statistics)
 
     def finished(self) -> BatchResult:
         """The result of the batch, once no case is running; an error that does not concern a case is raised."""
