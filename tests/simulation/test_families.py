@@ -212,6 +212,11 @@ def test_other_parameters_are_left_to_the_way_one_by_one(name, value):
     assert not family.certain.any()
 
 
+def test_numbers_that_are_not_finite_in_any_case_are_not_certain():
+    given = {"panel.EI": np.full((3, 2), np.nan), "boom.joint_armature": np.full(3, np.inf)}
+    assert not Family(spacecraft(), given, 3).certain.any()
+
+
 def test_parameters_that_exclude_each_other_fail_in_every_case():
     family = Family(spacecraft(), {"panel.mass": np.ones(2), "panel.mass_scale": np.ones(2)}, 2)
     assert not family.certain.any()

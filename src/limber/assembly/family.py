@@ -135,10 +135,11 @@ class Family:
         finite = [np.isfinite(x.reshape(self.count, -1)).all(axis=1) for x in self.values.values()]
         good = np.all(finite, axis=0)
         members, parameters = np.flatnonzero(good), self._parameters.values()
-        if not all(p.name == "gravity" or p.body for p in parameters):
+        plain = all(p.name == "gravity" or p.body for p in parameters)
+        if not plain or any(p.quantity in ("offset", "rotation") for p in parameters):
             return np.zeros(self.count, dtype=bool)
-        if any(p.quantity in ("offset", "rotation") for p in parameters):
-            return np.zeros(self.count, dtype=bool)
+        if not members.size:
+            return good
         for body, item in self.system.attachments.items():
             of_body, of_joint = self.of_body(body, members), self._of_joint(body, members)
             if of_body:

@@ -125,7 +125,7 @@ def _ratios(nominal: FlexibleBody, variation: Variation) -> Array | None:
 
 def excluded(names: Iterable[str]) -> tuple[str, str] | None:
     """Two of these parameters that exclude each other, if there are any; the first one determines everything."""
-    given = set(names)
+    given = dict.fromkeys(names)  # in their order
     return next(((x, name) for name in given for x in EXCLUDED.get(name, ()) if x in given), None)
 
 
