@@ -373,6 +373,18 @@ def distributable(name: str, value: Array, mass: float, why: str, scale: float =
     return result
 
 
+def surely_distributable(value: Array) -> np.ndarray:
+    """Which inertias (n, 3, 3) pass `distributable`, (n,), whatever the mass, and with half of the tolerances there."""
+    size = np.abs(value).max(axis=(1, 2), keepdims=True)
+    unit = value / np.where(size > 0.0, size, 1.0)
+    turned = np.swapaxes(unit, 1, 2)
+    low, middle, high = np.linalg.eigvalsh(0.5 * (unit + turned)).T
+    bound = 0.5 * TRIANGLE * high
+    possible = (middle <= bound) | (high - low - middle <= bound)
+    symmetric = np.abs(unit - turned).max(axis=(1, 2)) <= 0.5e-9
+    return symmetric & (low >= -0.5e-10 * high) & possible
+
+
 def text(shape: tuple[int | str, ...]) -> str:
     """A shape as people write it: (3,), (n, 3, m), () for a number."""
     if not shape:

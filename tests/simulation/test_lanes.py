@@ -10,9 +10,11 @@ import pytest
 import limber as lb
 from helpers.compare import assert_close
 from helpers.gpu import needs_gpu
+from limber.assembly.family import Family
 from limber.dynamics.cores import at_most_cores
 from limber.errors import collected_warnings
-from limber.simulation.validity import cases_in_doubt, warn_outside_theory
+from limber.simulation.doubts import cases_in_doubt
+from limber.simulation.validity import warn_outside_theory
 
 OPTIONS = {"every": 0.05, "progress": False, "method": "rk4", "step": 1e-3}
 
@@ -333,7 +335,9 @@ def test_cases_checked_at_once_have_the_verdicts_that_they_have_alone():
     assert 5 < count < 35
     assert len(found) == 1
     assert f"{count} of 40 cases of the batch gave a warning. The most serious one is that of case {worst}" in str(found[0])  # fmt: skip
-    doubt = cases_in_doubt(s, batch.q, batch.v, batch.tau[:, 0])
+    doubt = np.isin(
+        np.arange(40), cases_in_doubt(Family(s, {}, 40), np.arange(40), batch.q, batch.v, batch.tau)
+    )
     assert all(doubt[case] for case in alone if alone[case]) and not doubt.all()
 
 

@@ -11,7 +11,7 @@ from limber.assembly.packed import Packed
 from limber.bodies.base import Quantity
 from limber.checks import Array
 from limber.joints import Joint
-from limber.joints.physics import option_of
+from limber.joints.physics import accepted, option_of
 from limber.kernels import layout as L
 
 #: The physics of a joint that are parameters, and their units for rotations and for displacements.
@@ -70,6 +70,16 @@ def with_numbers(joint: Joint, given: Mapping[str, Array]) -> Joint:
     for name, x in given.items():
         arrays[name][_speeds(joint, name)] = x
     return joint.with_physics(arrays)
+
+
+def accepts(joint: Joint, given: Mapping[str, Array]) -> np.ndarray:
+    """Which numbers of many cases, finite and (cases, ...), `with_numbers` certainly accepts, (cases,)."""
+    arrays = {}
+    for name, x in given.items():
+        own = np.array(getattr(joint.physics, name))
+        arrays[name] = np.tile(own, (len(x), 1))
+        arrays[name][:, _speeds(joint, name)] = x.reshape(len(x), -1)
+    return accepted(joint.physics, arrays)
 
 
 def set_physics(

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from limber.assembly.system import System
 
 #: Parameters that cannot make a regular mass matrix singular.
-_HARMLESS = frozenset(
+HARMLESS = frozenset(
     {"gravity", "stiffness", "stiffness_scale", "damping", "damping_scale", "damping_ratio", "EI", "EIy", "EIz", "GA"}
     | {"GAy", "GAz", "GJ", "EA", "value"}
     | {f"joint_{name}" for name in OF_JOINT if name != "armature"}
@@ -66,7 +66,7 @@ class Change:
     @property
     def harmless(self) -> bool:
         """Whether the change cannot make a regular mass matrix singular."""
-        return all(p.quantity in _HARMLESS for p, _ in self.given.values())
+        return all(p.quantity in HARMLESS for p, _ in self.given.values())
 
 
 def changed(system: System, values: Mapping[str, Any]) -> Change:
@@ -151,7 +151,7 @@ def packed_with(system: System, packed: Packed, change: Change, joints: list[Joi
     quantities = {p.quantity for p, _ in given.values()}
     if "offset" in quantities and const[L.REACH] > 0.0:
         const[L.REACH] = reach(packed.topo, const, joints)
-    if packed.topo[L.RUTHLESS] and not quantities <= _HARMLESS:
+    if packed.topo[L.RUTHLESS] and not quantities <= HARMLESS:
         new["load"] = load_bound(packed.topo, const, joints)
     const.setflags(write=False)
     made = with_changes(packed, const=const, variants={}, **new)

@@ -122,6 +122,20 @@ class Body(Frozen, ABC):
     def with_parameters(self, given: Mapping[str, ArrayLike]) -> Body:
         """Return the same body with other, checked numbers; the names are those of `parameters()`."""
 
+    def accepts(self, given: Mapping[str, Array]) -> np.ndarray:
+        """Return for which numbers `with_parameters` certainly succeeds, (cases,).
+
+        given : finite numbers of many cases by name, (cases, ...).
+        """
+        return np.zeros(len(next(iter(given.values()))), dtype=bool)
+
+    def factors(self, given: Mapping[str, Sequence[Any]]) -> Mapping[str, Any]:
+        """The factors of the mass and the stiffnesses of a body with these parameters, in their scalar type.
+
+        given : as for `parameter_constants`.
+        """
+        return {}
+
     @abstractmethod
     def without_modes(self) -> Body:
         """Return the same body, undeformed and rigid."""
@@ -137,18 +151,23 @@ class Body(Frozen, ABC):
         """The strains and section forces per unit of each mode, given or computed; None if the body has none."""
         return self.recovery
 
-    def buckling(self) -> tuple[Array, float] | None:
+    def buckling(self, factors: Mapping[str, Any] | None = None) -> tuple[Array, Any] | None:
         """The axis and the buckling load, N, of a slender body whose model ignores axial loads; None for all others.
 
         The load is that at which a cantilever like the body buckles.
+
+        factors : those of the body, unless they are given, as floats or, for many cases, arrays (cases,).  The load then
+            has the same shape.
         """
         return None
 
-    def tipping(self) -> tuple[Array, Array, Array] | None:
-        """The root of a beam, place (3,) and axes (3, 3), and its tipping moments (2,); None for other bodies.
+    def tipping(
+        self, factors: Mapping[str, Any] | None = None
+    ) -> tuple[Array, Array, Array] | None:
+        """The root of a beam, place (3,) and axes (3, 3), and its tipping moments (..., 2); None for other bodies.
 
         At these moments about its y and z axes the beam tips over sideways (`BeamRecipe.tipping_moments`).  The shapes
-        of a single beam cannot represent this.
+        of a single beam cannot represent this.  `factors` are those of `buckling`.
         """
         return None
 

@@ -24,6 +24,7 @@ from limber.bodies.shapes import Shapes
 from limber.bodies.variation import (
     NONE,
     Variation,
+    accepts,
     checked,
     matrices,
     quantities,
@@ -312,6 +313,14 @@ class FlexibleBody(Body):
         """Return the same body with other numbers and the same mode shapes; see `limber.bodies.variation`."""
         return varied(self.nominal, varied_by(self, checked(self, given)))
 
+    def accepts(self, given: Mapping[str, Array]) -> np.ndarray:
+        """Return which numbers of many cases are certainly valid, (cases,)."""
+        return accepts(given)
+
+    def factors(self, given: Mapping[str, Sequence[Any]]) -> Mapping[str, Any]:
+        """The factors of the body with these parameters, `Variation.factors`."""
+        return varied_by(self, given).factors
+
     def without_modes(self) -> FlexibleBody:
         """Return the body without modes."""
         if not self.modes:
@@ -394,19 +403,21 @@ class FlexibleBody(Body):
             self.load_stiffness,
         )
 
-    def buckling(self) -> tuple[Array, float] | None:
+    def buckling(self, factors: Mapping[str, Any] | None = None) -> tuple[Array, Any] | None:
         """The axis and the buckling load pi^2 EI / (4 L^2) of a beam without geometric stiffening."""
         recipe = self.recipe
-        EI = None if recipe is None or self.stiffens else recipe.bending_stiffness()
+        EI = None if recipe is None or self.stiffens else recipe.bending_stiffness(factors)
         if recipe is None or EI is None:
             return None
         turn = np.eye(3) if recipe.rotation is None else np.array(recipe.rotation)
-        return turn[:, 0], float(np.pi**2 * EI / (4.0 * recipe.length**2))
+        return turn[:, 0], np.pi**2 * EI / (4.0 * recipe.length**2)
 
-    def tipping(self) -> tuple[Array, Array, Array] | None:
+    def tipping(
+        self, factors: Mapping[str, Any] | None = None
+    ) -> tuple[Array, Array, Array] | None:
         """The place, axes and tipping moments of a beam, if there are any."""
         recipe = self.recipe
-        moments = None if recipe is None else recipe.tipping_moments()
+        moments = None if recipe is None else recipe.tipping_moments(factors)
         if recipe is None or moments is None or not np.isfinite(moments).any():
             return None
         place = np.zeros(3) if recipe.offset is None else np.array(recipe.offset)

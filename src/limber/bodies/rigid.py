@@ -25,6 +25,7 @@ from limber.checks import (
     shown,
     shown_number,
     suggestion,
+    surely_distributable,
     symmetric,
 )
 from limber.errors import ArgumentTypeError, ArgumentValueError
@@ -165,6 +166,17 @@ class RigidBody(Body):
                     f"{name} is not a parameter of a rigid body, which has {', '.join(own)}.{suggestion(name, own)}"
                 )
         return RigidBody(**(own | dict(given)), nodes=self.nodes, check_inertia=self.check_inertia)
+
+    def accepts(self, given: Mapping[str, Array]) -> np.ndarray:
+        """Return which masses and inertias of many cases are certainly possible, (cases,)."""
+        good = np.ones(len(next(iter(given.values()))), dtype=bool)
+        if "mass" in given:
+            good &= given["mass"] >= 0.0
+        if (
+            "inertia" in given or self.check_inertia
+        ):  # whether an inertia is small depends on the mass
+            good &= surely_distributable(given.get("inertia", self.inertia[None]))
+        return good
 
     def _origin(self, inboard: int | None) -> Array:
         """The origin of the frame that the constants refer to, in the body frame."""

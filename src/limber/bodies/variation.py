@@ -49,6 +49,8 @@ EXCLUDED = {
     **dict.fromkeys(("EI", "GA", "GJ", "EA"), ("stiffness",)),
     **{part: (pair, "stiffness") for pair, parts in PAIRS.items() for part in parts},
 }
+#: Parameters that may be zero; the others that are not matrices must be greater than that.
+MAY_BE_ZERO = ("damping_scale", "damping_ratio")
 _UNITS = {"EI": "N m^2", "GJ": "N m^2", "EA": "N", "GA": "N"}
 
 
@@ -123,7 +125,7 @@ def _ratios(nominal: FlexibleBody, variation: Variation) -> Array | None:
 
 def excluded(names: Iterable[str]) -> tuple[str, str] | None:
     """Two of these parameters that exclude each other, if there are any; the first one determines everything."""
-    given = set(names)
+    given = dict.fromkeys(names)  # in their order
     return next(((x, name) for name in given for x in EXCLUDED.get(name, ()) if x in given), None)
 
 
@@ -260,11 +262,21 @@ def checked(body: FlexibleBody, given: Mapping[str, Any]) -> dict[str, Any]:
         else:
             found[name] = number(name, value)
         smallest = None if name in ("stiffness", "damping") else np.min(found[name])
-        above = name not in ("damping_scale", "damping_ratio")
+        above = name not in MAY_BE_ZERO
         if smallest is not None and (smallest < 0.0 or (above and smallest == 0.0)):
             must = "greater than 0" if above else "at least 0"
             raise ArgumentValueError(f"{name} must be {must}, got {smallest:g}.")
     return found
+
+
+def accepts(given: Mapping[str, Array]) -> np.ndarray:
+    """Which numbers of many cases, finite and (cases, ...), certainly pass `checked`, (cases,); no matrices do."""
+    good = np.ones(len(next(iter(given.values()))), dtype=bool)
+    for name, value in given.items():
+        x = value.reshape(len(value), -1)
+        positive = x >= 0.0 if name in MAY_BE_ZERO else x > 0.0
+        good &= positive.all(axis=1) & (name not in ("stiffness", "damping"))
+    return good
 
 
 def varied(nominal: FlexibleBody, variation: Variation) -> FlexibleBody:

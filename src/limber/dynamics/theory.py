@@ -20,9 +20,9 @@ model.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -45,6 +45,12 @@ SOUTHWELL = 1.2
 #: Nodes that turn further than this, rad, shorten a beam by about 1 % of its length, which linear shapes leave out, and
 #: the linear law of bending is off by 3 %.
 ROTATION = 0.25
+#: A mode is stiff if the square of its frequency is more than this fraction of the largest.
+STIFF = 1e-9
+#: Verdicts on many cases at once leave this fraction of each limit to rounding.
+SLACK = 1e-3
+#: The lowest frequencies of many cases are within SLACK if modal masses are conditioned better than this.
+CONDITION = 1e3
 #: Up to this many bodies that leave the theory in the same way get a warning each; if there are more, only the worst does.
 SPOKEN = 3
 
@@ -88,7 +94,10 @@ def _warning(text: str, degree: float) -> TheoryWarning:
 
 @dataclass(frozen=True, eq=False)
 class PlainBeams:
-    """The beams of a system that have bending modes and no geometric stiffening, as arrays over them."""
+    """The beams of a system that have bending modes and no geometric stiffening, as arrays over them.
+
+    Those of a family have an axis of members in front of critical loads, and one for rows.
+    """
 
     names: tuple[str, ...]
     numbers: np.ndarray  # of the bodies
@@ -102,19 +111,22 @@ class PlainBeams:
 
 @dataclass(frozen=True, eq=False)
 class DeepBeams:
-    """The beams of a system that may tip over sideways, as arrays over them."""
+    """The beams of a system that may tip over sideways, as arrays over them; see `PlainBeams`."""
 
     names: tuple[str, ...]
     where: tuple[str, ...]  # how their joints hold them, as text
     numbers: np.ndarray  # of the bodies
     critical: Array  # (n, 2) moments about y and z there at which they tip over, N m
-    per_wrench: Array  # (n, 6, 2) the parts of these moments that units of a carried wrench make up
+    per_wrench: Array  # (n, 6, 2) these moments per unit of a carried wrench
 
     def parts(self, wrenches: Array) -> Array:
         """The moments where they are held over the critical ones, (..., n, 2), from `carried_wrenches` (..., bodies, 6)."""
         own = wrenches[..., self.numbers, :]
-        return np.abs(np.einsum("...bi,bij->...bj", own, self.per_wrench))
+        return np.abs(np.einsum("...bi,bij->...bj", own, self.per_wrench)) / self.critical
 
+
+#: The factors of a body by its name, numbers or, in a family, arrays (members,); None for those of the body itself.
+Factors = Callable[[str], Mapping[str, Any] | None]
 
 _beams: WeakKeyDictionary[System, PlainBeams] = WeakKeyDictionary()
 _deep: WeakKeyDictionary[System, DeepBeams] = WeakKeyDictionary()
@@ -123,24 +135,36 @@ _deep: WeakKeyDictionary[System, DeepBeams] = WeakKeyDictionary()
 def deep_beams(system: System) -> DeepBeams:
     """The beams of a system that may tip over sideways."""
     if system not in _deep:
-        found = []
-        for name, body in system.bodies.items():
-            tipping = body.tipping()
-            if tipping is not None:
-                found.append((name, system.number(name) - 1, *tipping))
-        names, numbers, place, axes, critical = zip(*found) if found else ((), (), (), (), ())
-        moments = np.array(critical, dtype=float).reshape(-1, 2)
-        held = [held_at(system, name, l) for name, l in zip(names, place)]
-        # the moment there is that about the body frame less place x force
-        across = [
-            to_body_frame(system, name).T @ np.vstack([R[:, 1:], tilde(l) @ R[:, 1:]]) / m
-            for name, (l, _), R, m in zip(names, held, axes, moments)
-        ]
-        per_wrench = np.array(across, dtype=float).reshape(-1, 6, 2)
-        numbered = np.array(numbers, dtype=np.int64)
-        where = tuple(end for _, end in held)
-        _deep[system] = DeepBeams(names, where, numbered, moments, per_wrench)
+        _deep[system] = deep_beams_of(system, lambda name: None)
     return _deep[system]
+
+
+def deep_beams_of(system: System, factors: Factors) -> DeepBeams:
+    """`deep_beams` with these factors."""
+    found = []
+    for name, body in system.bodies.items():
+        tipping = body.tipping(factors(name))
+        if tipping is not None:
+            found.append((name, system.number(name) - 1, *tipping))
+    names, numbers, place, axes, critical = zip(*found) if found else ((), (), (), (), ())
+    held = [held_at(system, name, l) for name, l in zip(names, place)]
+    # the moment there is that about the body frame less place x force
+    across = [
+        to_body_frame(system, name).T @ np.vstack([R[:, 1:], tilde(l) @ R[:, 1:]])
+        for name, (l, _), R in zip(names, held, axes)
+    ]
+    per_wrench = np.array(across, dtype=float).reshape(-1, 6, 2)
+    numbered = np.array(numbers, dtype=np.int64)
+    where = tuple(end for _, end in held)
+    return DeepBeams(names, where, numbered, _over_bodies(critical, (2,)), per_wrench)
+
+
+def _over_bodies(values: Sequence[Any], shape: tuple[int, ...]) -> Array:
+    """Numbers of each body of this shape, as one array (bodies, *shape), or (members, 1, bodies, *shape)."""
+    if not values:
+        return np.zeros((0, *shape))
+    found = np.stack(np.broadcast_arrays(*values), axis=-1 - len(shape))
+    return found if found.ndim == 1 + len(shape) else found[:, None]
 
 
 def held_at(system: System, name: str, root: Array) -> tuple[Array, str]:
@@ -171,19 +195,24 @@ def tipped(name: str, where: str, part: float, critical: float, when: str = "") 
 def plain_beams(system: System) -> PlainBeams:
     """The beams of a system that loads would stiffen or soften if they had geometric stiffening."""
     if system not in _beams:
-        found = []
-        for name, body in system.bodies.items():
-            load = body.buckling()
-            if load is not None:
-                found.append((name, system.number(name) - 1, *load))
-        names, numbers, axes, critical = zip(*found) if found else ((), (), (), ())
-        _beams[system] = PlainBeams(
-            names,
-            np.array(numbers, dtype=np.int64),
-            np.array(axes, dtype=float).reshape(-1, 3),
-            np.array(critical, dtype=float),
-        )
+        _beams[system] = plain_beams_of(system, lambda name: None)
     return _beams[system]
+
+
+def plain_beams_of(system: System, factors: Factors) -> PlainBeams:
+    """`plain_beams` with these factors."""
+    found = []
+    for name, body in system.bodies.items():
+        load = body.buckling(factors(name))
+        if load is not None:
+            found.append((name, system.number(name) - 1, *load))
+    names, numbers, axes, critical = zip(*found) if found else ((), (), (), ())
+    return PlainBeams(
+        names,
+        np.array(numbers, dtype=np.int64),
+        np.array(axes, dtype=float).reshape(-1, 3),
+        _over_bodies(critical, ()),
+    )
 
 
 def warn_of_axial_loads(
@@ -242,8 +271,25 @@ def lowest_frequency(body: Body) -> float:
     if body.stiffens:
         return np.inf
     squares = eigh(body.stiffness, body.modal_mass, eigvals_only=True)
-    stiff = squares[squares > 1e-9 * squares.max(initial=0.0)]
+    stiff = squares[squares > STIFF * squares.max(initial=0.0)]
     return float(np.sqrt(stiff[0])) if stiff.size else np.inf
+
+
+def lowest_frequencies(body: Body, stiffness: Array, mass: Any) -> Array:
+    """Lower bounds of `lowest_frequency` for many cases, (cases,), close to it.
+
+    stiffness : (cases, m, m), those of the cases.
+    mass : by what factor, a number or (cases,), their masses differ from those of the body.
+    """
+    if body.stiffens:
+        return np.full(len(stiffness), np.inf)
+    if np.linalg.cond(body.modal_mass) > CONDITION:
+        return np.zeros(len(stiffness))
+    root = np.linalg.inv(np.linalg.cholesky(body.modal_mass))
+    size = np.maximum(np.abs(stiffness).max(axis=(1, 2)), np.finfo(float).tiny)
+    squares = np.linalg.eigvalsh(root @ (stiffness / size[:, None, None]) @ root.T)
+    squares[~(squares > 0.5 * STIFF * squares.max(axis=1, keepdims=True, initial=0.0))] = np.inf
+    return np.asarray((1.0 - SLACK) * np.sqrt(squares.min(axis=1) / mass) * np.sqrt(size))
 
 
 def warn_of_spins(system: System, q: Array, v: Array) -> None:

@@ -76,6 +76,8 @@ class JointOptions(TypedDict, total=False):
     speed_limit: ArrayLike
 
 
+#: The arrays whose numbers may be negative.
+SIGNED = ("rest", "lower", "upper")
 #: The names of the options, in order, and of those that enter the equations of motion.
 OPTIONS = tuple(JointOptions.__annotations__)
 FRICTION = frozenset({"friction", "static_friction"})
@@ -236,7 +238,7 @@ def changed(physics: JointPhysics, arrays: Mapping[str, Array]) -> JointPhysics:
     for name, x in new.items():
         if not np.isfinite(x[np.isfinite(getattr(physics, name))]).all():
             raise ArgumentValueError(f"{name} must be finite, got {shown(x.tolist())}.")
-        if name not in ("rest", "lower", "upper") and x.min() < 0.0:
+        if name not in SIGNED and x.min() < 0.0:
             raise ArgumentValueError(f"{name} must be at least 0, got {x.min():g}.")
         _refuse_size(name, x[np.isfinite(x)], False)
     if "friction" in new and "static_friction" not in physics.options:
@@ -262,6 +264,23 @@ def changed(physics: JointPhysics, arrays: Mapping[str, Array]) -> JointPhysics:
     for x in new.values():
         x.setflags(write=False)
     return replace(made, options=options, given=given)
+
+
+def accepted(physics: JointPhysics, arrays: Mapping[str, Array]) -> np.ndarray:
+    """For which arrays (cases, speeds) of finite parameters `changed` succeeds, (cases,)."""
+    new = dict(arrays)
+    if "friction" in new and "static_friction" not in physics.options:
+        new["static_friction"] = new["friction"]
+
+    def each(name: str) -> Array:
+        return new.get(name, getattr(physics, name))
+
+    good: Any = (each("static_friction") >= each("friction")) & (each("lower") < each("upper"))
+    for name, x in arrays.items():
+        good = good & ((np.abs(x) <= FARTHEST) | (np.isinf(x) & (name in ("lower", "upper"))))
+        if name not in SIGNED:
+            good = good & (x >= 0.0)
+    return np.asarray(good.all(axis=-1))
 
 
 def option_of(name: str) -> str:

@@ -79,6 +79,30 @@ class Call:
         inputs = [next(vectors) if isinstance(x, tuple) else x for x in self._inputs]
         return self._states(self.record, *inputs, work, out, start, stop)
 
+    def run_each(
+        self,
+        constants: np.ndarray,
+        given: Iterable[np.ndarray],
+        work,
+        out,
+        each: int,
+        start: int,
+        stop: int,
+    ) -> np.ndarray:
+        """`run` for the systems start .. stop with constants (systems, numbers), each with `each` states.
+
+        Whether all went well for each of them.  The outputs of the others are arbitrary.
+        """
+        vectors = iter(given)
+        inputs = [next(vectors) if isinstance(x, tuple) else x for x in self._inputs]
+        record, states = self.record.copy(), self._states
+        first, step = constants.ctypes.data, constants.strides[0]
+        good = []
+        for i in range(start, stop):
+            record[R.CONST] = first + i * step
+            good.append(states(record, *inputs, work, out, i * each, (i + 1) * each) == OK)
+        return np.array(good, dtype=bool)
+
     @property
     def const(self) -> np.ndarray:
         """The constants of the system."""

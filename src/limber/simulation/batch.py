@@ -13,13 +13,15 @@ from typing import Any
 
 import numpy as np
 
+from limber.assembly.family import parts
 from limber.assembly.system import System
-from limber.checks import Array
+from limber.checks import UNIT_TOLERANCE, Array
 from limber.dynamics.refusals import quaternions
-from limber.errors import warn
+from limber.errors import LimberError, warn
 from limber.simulation.batch_result import BatchResult
 from limber.simulation.case_threads import calls_python, run_cases
 from limber.simulation.cases import Cases
+from limber.simulation.doubts import cases_in_doubt
 from limber.simulation.lanes import (
     constant_torques,
     fixed_step,
@@ -36,7 +38,9 @@ from limber.simulation.result import Result
 from limber.simulation.running_batch import RunningBatch
 from limber.simulation.signals import prepared_for
 from limber.simulation.states import initial_state
-from limber.simulation.validity import cases_in_doubt
+
+#: Cases whose rows are copied at a time.
+BLOCK = 64
 
 
 def simulate_cases(
@@ -87,23 +91,20 @@ def _in_lanes(
     system, cases = running.system, running.cases
     step = fixed_step(given, times)
     systems: dict[int, System] = {}
-    states: dict[int, tuple[Array, Array]] = {}
+    (q, v), certain = _certain_states(running, given)
+    ready = certain.copy()
 
     def prepare(case: int) -> None:
         systems[case] = running.own_system(case)
-        states[case] = initial_state(system, **cases.start(case, given))
+        q[case], v[case] = initial_state(system, **cases.start(case, given))
+        ready[case] = True
 
-    plain = _plain_states(running, given)
-    if plain is not None:
-        chosen, (q, v) = np.arange(cases.count), plain
-        systems = dict.fromkeys(range(cases.count), system)
-    else:
-        for case in range(cases.count):
-            running.attempt(case, prepare)
-        chosen = np.array(list(states), dtype=int)
-        q, v = (np.array([state[part] for state in states.values()]) for part in (0, 1))
+    for case in np.flatnonzero(~certain).tolist():
+        running.attempt(case, prepare)
+    chosen = np.flatnonzero(ready)
     if not chosen.size:
         return
+    q, v, certain = q[chosen], v[chosen], certain[chosen]
     tau = constant_torques(system, given["torque"], cases.torques, cases.count)[chosen]
     parameters = {name: x[chosen] for name, x in cases.every().items()}
     began = time.perf_counter()
@@ -114,36 +115,48 @@ def _in_lanes(
 
     def result(case: int) -> Result:
         i = int(np.searchsorted(chosen, case))
-        return result_of(systems[case], times, Q[i], V[i], held[i], steps, began)
+        own = systems[case] if case in systems else running.own_system(case)
+        return result_of(own, times, Q[i], V[i], held[i], steps, began)
 
-    clear = np.zeros(len(chosen), dtype=bool)
-    if (
-        not parameters and law is None
-    ):  # all cases have the same system, and most of them cause no warning
-        clear[:] = np.isfinite(Q).all(axis=(1, 2)) & np.isfinite(V).all(axis=(1, 2))
-        clear[clear] = ~cases_in_doubt(system, Q[clear], V[clear], tau[clear])
-        running.put_many(chosen[clear], Q[clear], V[clear], tau[clear], steps_taken(steps, began))
+    # most cases cause neither an error nor a warning, and need no closer look
+    clear = certain & np.isfinite(Q).all(axis=(1, 2)) & np.isfinite(V).all(axis=(1, 2))
+    doubtful = cases_in_doubt(running.family.some(chosen), np.flatnonzero(clear), Q, V, held)
+    clear[doubtful] = False
+    statistics = steps_taken(steps, began)
+    # a few at a time, because cases are next to each other in the rows of a GPU
+    for part in parts(np.flatnonzero(clear), BLOCK):
+        running.put_later(chosen[part], Q[part], V[part], held[part], statistics)
     for case in chosen[~clear].tolist():
         running.attempt(case, result)
     bar.show(cases.count)
 
 
-def _plain_states(running: RunningBatch, given: Mapping[str, Any]) -> tuple[Array, Array] | None:
-    """The initial states of the cases, checked at once; None if they must be checked one by one."""
+def _certain_states(
+    running: RunningBatch, given: Mapping[str, Any]
+) -> tuple[tuple[Array, Array], np.ndarray]:
+    """The initial states of all cases, and for which of them they and the system of the case are certainly valid.
+
+    The others must be checked one by one.
+    """
     system, cases = running.system, running.cases
-    if cases.parameters or cases.shared or quaternions(system):
-        return None
+    certain = running.family.certain.copy()
+    common = (
+        given[name] if own is None else None for name, own in (("q0", cases.q0), ("v0", cases.v0))
+    )
+    try:
+        start = initial_state(system, *common)
+    except LimberError:
+        start, certain[:] = initial_state(system, None, None), False
     found = []
-    for own, shared, rest in (
-        (cases.q0, given["q0"], system.neutral()),
-        (cases.v0, given["v0"], np.zeros(system.nv)),
-    ):
-        x = own
-        if x is None:
-            if shared is not None:
-                return None
-            x = np.broadcast_to(rest, (cases.count, len(rest)))
-        if not np.isfinite(x).all():
-            return None
-        found.append(np.array(x, dtype=float))
-    return found[0], found[1]
+    for own, shared in zip((cases.q0, cases.v0), start):
+        x = np.tile(shared, (cases.count, 1))
+        if own is not None:
+            x[:] = own
+            certain &= np.isfinite(x).all(axis=1)
+        found.append(x)
+    q, v = found
+    for _, at in quaternions(system) if cases.q0 is not None else ():
+        certain &= np.abs(np.linalg.norm(q[:, at], axis=1) - 1.0) < 0.5 * UNIT_TOLERANCE
+        for case in np.flatnonzero(certain):
+            q[case, at] /= np.linalg.norm(q[case, at])  # the same rounding as `initial_state`
+    return (q, v), certain

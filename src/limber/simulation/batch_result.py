@@ -13,6 +13,7 @@ from limber.checks import Array
 from limber.errors import ArgumentTypeError, SimulationError
 from limber.notebook import table
 from limber.short_repr import short_repr
+from limber.simulation.case_results import CaseResults
 from limber.simulation.data_frames import dataset_of_batch
 from limber.simulation.result import Result
 
@@ -30,7 +31,8 @@ class BatchResult:
     messages : how each case ended, in words.
     parameters : {name: (cases, ...)}, the parameters that were given.
 
-    Rows that a case did not reach are NaN.  `batch[case]` is the `Result` of one case, as far as it ran.  A slice or an
+    Rows that a case did not reach are NaN.  `batch[case]` is the `Result` of one case, as far as it ran, and `results` has
+    those of all cases, None without a row; they, and their systems, may be made when they are first used.  A slice or an
     array of numbers selects cases.
     """
 
@@ -44,7 +46,7 @@ class BatchResult:
     status: np.ndarray
     messages: list[str]
     parameters: Mapping[str, Array]
-    results: list[Result | None] = field(repr=False)
+    results: CaseResults = field(repr=False)
 
     def _repr_html_(self) -> str:
         counts = [(name, n) for name in STATUS if (n := int((self.status == name).sum()))]
@@ -81,7 +83,7 @@ class BatchResult:
             self.status[chosen],
             [self.messages[i] for i in chosen],
             {name: x[chosen] for name, x in self.parameters.items()},
-            [self.results[i] for i in chosen],
+            self.results.chosen(chosen),
         )
 
     def __iter__(self) -> Iterator[Result]:

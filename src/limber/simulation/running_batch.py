@@ -7,10 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from limber.assembly.family import Family
 from limber.assembly.system import System
 from limber.checks import Array
 from limber.errors import LimberError, collected_warnings, warn
 from limber.simulation.batch_result import BatchResult
+from limber.simulation.case_results import CaseResults, Later
 from limber.simulation.cases import Cases
 from limber.simulation.result import Result, Statistics
 
@@ -21,6 +23,7 @@ class RunningBatch:
     def __init__(self, system: System, cases: Cases, times: Array):
         self.system, self.cases = system, cases
         self._made = _not_run(system, times, cases)
+        self.family = Family(system, self._made.parameters, cases.count)
         self._told: dict[int, Warning] = {}
         self._errors: list[Exception] = []
 
@@ -31,8 +34,7 @@ class RunningBatch:
 
     def own_system(self, case: int) -> System:
         """The system with the numbers of a case."""
-        given = self.cases.numbers(case)
-        return self.system.with_parameters(given) if given else self.system
+        return self.family.member(case)
 
     def attempt(self, case: int, run: Callable[[int], Result | None]) -> None:
         """Carry out work for a case; its result, if any, or its error becomes the outcome of the case."""
@@ -66,27 +68,24 @@ class RunningBatch:
         if rows == len(result):
             own = {name: getattr(made, name)[case, :rows] for name in ("q", "v", "tau")}
             result = replace(result, t=made.t[:rows], **own)
-        made.results[case] = result
+        made.results.entries[case] = result
 
-    def put_many(
+    def put_later(
         self, cases: np.ndarray, q: Array, v: Array, tau: Array, statistics: Statistics
     ) -> None:
-        """Record cases that reached their end: q and v at all times, and their constant torques."""
+        """Record cases that reached their end, with their rows; their results are made when they are first used."""
         made = self._made
-        made.q[cases], made.v[cases], made.tau[cases] = q, v, tau[:, None]
+        made.q[cases], made.v[cases], made.tau[cases] = q, v, tau
         made.status[cases] = "finished"
-        stage = np.zeros(len(made.t), dtype=int)
         for case in cases.tolist():
             made.messages[case] = "reached t_end"
-            made.results[case] = Result(
-                self.system, made.t, made.q[case], made.v[case], made.tau[case], (), statistics, "reached t_end",
-                stage=stage,
-            )  # fmt: skip
+            own = made.q[case], made.v[case], made.tau[case]
+            made.results.entries[case] = Later(self.family, case, made.t, *own, statistics)
 
     def finished(self) -> BatchResult:
         """The result of the batch, once no case is running; an error that does not concern a case is raised."""
         made, told, count = self._made, self._told, self.cases.count
-        none = all(x is None for x in made.results)
+        none = all(x is None for x in made.results.entries)
         if len(self._errors) == count > 0 and none and len(set(made.messages)) == 1:
             raise self._errors[0]
         for x in (made.t, made.q, made.v, made.tau, made.status, *made.parameters.values()):
@@ -109,4 +108,6 @@ def _not_run(system: System, t: Array, cases: Cases) -> BatchResult:
     )
     status = np.full(count, "not run", dtype="<U8")
     waiting = ["not run"] * count
-    return BatchResult(system, t, q, v, tau, status, waiting, cases.every(), [None] * count)
+    return BatchResult(
+        system, t, q, v, tau, status, waiting, cases.every(), CaseResults([None] * count)
+    )

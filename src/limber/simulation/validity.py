@@ -42,8 +42,6 @@ from limber.simulation.result import Result
 #: Rotations of nodes are checked in so many rows, spread over the result; spins and axial loads in so many, and in the
 #: fastest row.
 ROWS, SPIN_ROWS = 1000, 5
-#: The number of cases of a batch that are examined in one call.
-CASES_AT_ONCE = 4096
 
 
 class OfBody(NamedTuple):
@@ -117,7 +115,8 @@ class Limits:
 _limits: WeakKeyDictionary[System, Limits] = WeakKeyDictionary()
 
 
-def _limits_of(system: System) -> Limits:
+def limits_of(system: System) -> Limits:
+    """The limits of a system, computed once."""
     found = _limits.get(system)
     if found is None:
         found = _limits[system] = Limits(system)
@@ -130,7 +129,7 @@ def refuse_indefinite(result: Result, stuck: SimulationError | None = None) -> N
     stuck : the error of a motion that got stuck, as happens where the mass matrix becomes singular.
     """
     s = result.system
-    truncated = _limits_of(s).truncated
+    truncated = limits_of(s).truncated
     if not truncated:
         return
     for row in range(0, len(result), -(-len(result) // ROWS)):
@@ -181,7 +180,7 @@ def warn_outside_theory(result: Result) -> None:
     The cost is O(bodies) for each of a few rows.
     """
     s = result.system
-    limits = _limits_of(s)
+    limits = limits_of(s)
     if not limits.names or not len(result):
         return
     every = -(-len(result) // ROWS)
@@ -195,7 +194,7 @@ def warn_outside_theory(result: Result) -> None:
     if not peaks.max() < RUNAWAY:
         return  # the error of a motion that diverged says so
     told: dict[str, Outside] = {}
-    rows = _few_rows(v)
+    rows = few_rows(v)
     if limits.loaded:
         for found in _loaded(result, limits, rows_seen.start + every * rows):
             told[found.body] = found
@@ -219,47 +218,7 @@ def warn_outside_theory(result: Result) -> None:
     tell(told[name] for name in limits.names if name in told)
 
 
-def cases_in_doubt(system: System, q: Array, v: Array, tau: Array) -> np.ndarray:
-    """(cases,): whether motions (cases, n, ...) of one open system may leave small-deformation theory.
-
-    It is false only if `warn_outside_theory` and `refuse_indefinite` have nothing to report.  Loads are evaluated as
-    there; spins and rotations are bounded; all cases at once, at a cost of microseconds each.
-    """
-    limits = _limits_of(system)
-    count, n = q.shape[:2]
-    if limits.truncated or limits.structures:
-        return np.ones(count, dtype=bool)
-    if not limits.names or not n:
-        return np.zeros(count, dtype=bool)
-    every = -(-n // ROWS)
-    seen = slice((n - 1) % every, None, every)
-    largest, fastest = (np.maximum(x.max(axis=1), -x.min(axis=1)) for x in (q[:, seen], v[:, seen]))
-    doubt = ~(np.maximum(largest.max(axis=1), fastest.max(axis=1)) < RUNAWAY)
-    doubt |= fastest @ limits.turning > SPIN * limits.lowest.min()
-    turns = np.add.reduceat(largest[:, limits.columns] * limits.steepest, limits.starts, axis=1)
-    doubt |= turns.max(axis=1) > ROTATION
-    clear = np.flatnonzero(~doubt)
-    if limits.loaded and len(clear):
-        for part in np.array_split(clear, -(-len(clear) // CASES_AT_ONCE)):
-            doubt[part] = _overloaded(system, limits, q[part, seen], v[part, seen], tau[part])
-    return doubt
-
-
-def _overloaded(system: System, limits: Limits, q: Array, v: Array, tau: Array) -> np.ndarray:
-    """(cases,): whether loads of beams are beyond their limits in the few rows that are checked."""
-    beams, deep = limits.beams, limits.deep
-    rows = _few_rows(v)
-    case = np.arange(len(q))[:, None]
-    given = q[case, rows], v[case, rows]
-    held = np.broadcast_to(tau[:, None], given[1].shape)
-    vdot = forward_dynamics(system, *given, held)
-    name = "carried_wrenches"
-    _, wrenches = evaluated(system, name, (*given, vdot), key=name)
-    over = deep.parts(wrenches).max(axis=(1, 2, 3), initial=0.0) > TIPPING
-    return over | (np.abs(beams.loads(wrenches)) > LOADED * beams.critical).any(axis=(1, 2))
-
-
-def _few_rows(v: Array) -> np.ndarray:
+def few_rows(v: Array) -> np.ndarray:
     """The rows (..., few) for the check of spins and loads: some spread over motions (..., n, nv), and the fastest."""
     fastest = np.einsum("...ij,...ij->...i", v, v).argmax(axis=-1)
     spread_out = np.arange(0, v.shape[-2], -(-v.shape[-2] // SPIN_ROWS))
