@@ -28,9 +28,10 @@ from limber.control.closed_joints import owners
 from limber.control.friction import without_friction
 from limber.control.joints import deformed, joint_places
 from limber.control.linearize import linearize
-from limber.control.lqr import LQR, lqr_gain, moved_states, state_feedback, torque_inputs
+from limber.control.lqr import LQR, lqr_gain, state_feedback, torque_inputs
 from limber.control.margins import Margins, margins
 from limber.control.pid import PD
+from limber.control.reach import moved_states
 from limber.dynamics.closed import mimics
 from limber.dynamics.derivatives import derivatives
 from limber.dynamics.equilibrium import equilibrium
