@@ -16,6 +16,7 @@ state: with the forces w, of variance V, and Gamma V their covariance with the s
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -30,6 +31,8 @@ from limber.errors import ArgumentValueError, DynamicsError
 
 #: Of this many parts of a sample the filter remembers its model.
 REMEMBERED = 1000
+#: Readings and states do not depend on states below this fraction of the largest entry of H and A.
+UNSHOWN = 1e-12
 
 
 class LinearFilter:
@@ -127,7 +130,8 @@ def filter_and_feedback(
     delay : of the commands: whole samples, and a fraction of one.
     loads : places in v and densities of the random walks of the loads that are estimated.
     """
-    k, m = feedback, len(places)
+    known, k = _shown(known, feedback)
+    m = len(places)
     Phi, Gamma, _ = known.over(1.0)
     samples = late_samples(sensors, known.sample_time)
     biases = np.concatenate([_walk(one) for one in sensors])
@@ -185,6 +189,36 @@ def filter_and_feedback(
     )  # fmt: skip
 
 
+def _shown(known: LinearFilter, feedback: LinearModel) -> tuple[LinearFilter, LinearModel]:
+    """The filter without the states that no reading and no feedback depends on, such as the position of a spacecraft
+    without sensors of it, if these do not decay; otherwise unchanged.
+    """
+    A, H = known.A, known.H
+    used = np.abs(feedback.B).any(axis=0) | np.abs(feedback.D).any(axis=0)
+    size = np.abs(H).max(axis=1, initial=0.0)[:, None]
+    shown = used | (np.abs(H) > UNSHOWN * size).any(axis=0)
+    linked = np.abs(A) > UNSHOWN * np.abs(A).max(initial=0.0)
+    while True:
+        more = shown | linked[shown].any(axis=0)
+        if (more == shown).all():
+            break
+        shown = more
+    others = np.flatnonzero(~shown)
+    rates = np.linalg.eigvals(A[np.ix_(others, others)]).real
+    if not (rates >= -UNSHOWN * np.abs(A).max(initial=0.0)).any():
+        return known, feedback
+    kept = np.flatnonzero(shown)
+    read = [(h[:, kept], reading, J) for h, reading, J in known.read]
+    smaller = LinearFilter(
+        A[np.ix_(kept, kept)], known.B[kept], known.T[:, kept], known.tau, known.W,
+        known.sample_time, read,
+    )  # fmt: skip
+    names = tuple(feedback.inputs[i] for i in kept)
+    return smaller, replace(
+        feedback, B=feedback.B[:, kept], D=feedback.D[:, kept], inputs=names
+    )
+
+
 def _walk(one: FilterSensor) -> Array:
     """The random walk of the biases that are estimated; zero for the others. A constant bias is known in the end."""
     return np.zeros(one.reader.errors) if one.bias is None else one.walk
@@ -224,7 +258,7 @@ def _gains(
     except np.linalg.LinAlgError:
         raise DynamicsError(
             "Kalman: the gains of the filter do not settle: some motions neither decay nor are seen by the sensors, or no "
-            "disturbance acts on them."
+            "disturbance acts on them. A feedback that uses them needs more sensors, such as a StarTracker for an attitude."
         ) from None
     gains = {}
     for m in range(int(late.max(initial=0)), -1, -1):

@@ -84,7 +84,8 @@ def lqr_gain(model: LinearModel, Q: ArrayLike, R: ArrayLike, sample_time: float 
         raise DynamicsError(
             f"no gains stabilize {model.name!r} with these weights: some of its motions do not decay and are not moved by the inputs "
             f"{', '.join(model.inputs)}, or cost nothing. Give bodies damping, leave out modes that the joints cannot reach "
-            '(modes={"y": ...} of a beam in a plane), add inputs, or weight all states.'
+            '(modes={"y": ...} of a beam in a plane), add inputs, or weight all states. Torques within a system that floats '
+            "do not change its momentum: LQR(..., free=[...]) finds the gains without what they cannot hold."
         )
     return np.array(K, dtype=np.float64)
 
@@ -117,9 +118,8 @@ class LQR(Controller):
     motors if the bodies are rigid. Degrees of freedom that the torques do not move, such as bending out of the plane of a planar arm, get no gains.
     Errors of q are `lb.difference(system, about, q)`: rotation vectors for joints with quaternions, of up to half a turn.
     Torques between bodies do not change the momentum of a system that floats: not everything in it can be held. Of what costs
-    nothing, by zeros in Q or by `free`, gains leave as much free as necessary. Where that is not enough, rotors such as
-    reaction wheels are left free as well, then the position and the attitude of what floats, and a ModelWarning says
-    which. `reached` is the plant without them, for margins.
+    nothing, by zeros in Q or by `free`, gains leave as much free as necessary. Where that is not enough, the position of
+    what floats is left free as well, then rotors such as reaction wheels, then its attitude, and a ModelWarning says which. `reached` is the plant without them, for margins.
     Along a motion, a command has the torques of the motion at the middle of the time for which it is held, after the
     delay. After the end of a motion the joints are held at their final positions, with the modes in equilibrium. `gains` is
     (points, torques, states), with states [dq, dv] and then the pending commands; in a closed system the columns of

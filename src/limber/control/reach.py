@@ -8,8 +8,8 @@ keep their momenta,
 
 where M is the mass matrix: no feedback brings all of q to a given place. As many speeds f are left free, and follow from
 the others: [dq, dv] = T y, with y the remaining entries. Costless speeds are taken for f where they suffice, such as those of
-reaction wheels or of the position of a spacecraft; otherwise those of rotors, whose angles change nothing, then positions
-and attitudes of what floats.
+reaction wheels or of the position of a spacecraft; otherwise positions of what floats, then rotors, whose angles change
+nothing, then attitudes.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ COUPLED = 1e-12
 ZERO = 1e-12
 #: A speed is not left free if its momentum is less than this fraction of the largest, each by the inertia it acts on.
 STUCK = 1e-7
-#: Momenta of a motion count as zero below this fraction of what its speeds would have one by one.
-AT_REST = 1e-6
+#: Momenta of a motion count as zero below this fraction of what its largest energy could give to each speed.
+AT_REST = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,18 +89,26 @@ def kept_speeds(system: System, q: Array, torques: np.ndarray, moved: np.ndarray
     return r[np.abs(slopes[r]).max(axis=1, initial=0.0) <= ZERO * scale]
 
 
+def refuse_momenta(system: System, inertias: Array, v: Array, r: np.ndarray) -> None:
+    """Reject a motion (points, nv) that has momenta along joints with the speeds r."""
+    energy = np.einsum("ni,nij,nj->n", v, inertias, v)
+    most = np.sqrt(np.einsum("nii->ni", inertias) * energy.max())
+    size = np.abs(np.einsum("nij,nj->ni", inertias, v))
+    for where in system.layout.values():
+        here = slice(where.v_joint.start, where.v_joint.stop)
+        if np.isin(r, np.arange(here.start, here.stop)).any() and (size > AT_REST * most)[:, here].any():  # fmt: skip
+            worst = here.start + int(size[:, here].max(axis=0).argmax())
+            raise ArgumentValueError(
+                f"LQR: about is a motion in which {system.name!r} has a momentum that its torques do not change, along "
+                f"{system.describe_v(worst)}. Gains are computed for motions without such a momentum: let it begin at rest."
+            )
+
+
 def momenta(system: System, q: Array, v: Array, r: np.ndarray, free: np.ndarray, moving: bool) -> Momenta:  # fmt: skip
     """The momenta of the speeds r at a state, from which the speeds `free` follow."""
     M, rest = mass_matrix(system, q), np.zeros(system.nv)
     by_q = np.zeros((len(r), system.nv))
     if v.any():
-        momentum, one_by_one = M @ v, np.sqrt(np.diag(M) * (v @ M @ v))
-        if (np.abs(momentum[r]) > AT_REST * one_by_one[r]).any():
-            worst = int(r[np.abs(momentum[r] / one_by_one[r]).argmax()])
-            raise ArgumentValueError(
-                f"LQR: about is a motion in which {system.name!r} has a momentum that its torques do not change, along "
-                f"{system.describe_v(worst)}. Gains are computed for motions without such a momentum: let it begin at rest."
-            )
         with_v, without = (
             derivatives(system, q, rest, x, "inverse_dynamics", by="q").q for x in (v, rest)
         )
@@ -121,7 +129,7 @@ def chosen_free(system: System, q: Array, r: np.ndarray, torques: np.ndarray, Q:
     rotors = np.setdiff1d(_rotors(system, q, torques), costless)
     sliding = np.array([i for i in r.tolist() if _slides(system, i)], dtype=int)
     found: list[int] = []
-    for group in (costless, rotors, sliding, r):
+    for group in (costless, sliding, rotors, r):
         while len(found) < len(r) and len(group):
             size = np.linalg.norm(rest[:, group], axis=0)
             best = int(size.argmax())
@@ -293,6 +301,7 @@ def reach(
     r = np.array(sorted(set.intersection(*(set(kept_speeds(system, q, at, every, moving).tolist()) for q in qs))), dtype=int)  # fmt: skip
     if not len(r) and free is None:
         return Reach(Q, moved, [None] * len(qs), False)
+    refuse_momenta(system, inertias, vs, r)
     follows, told = chosen_free(system, qs[0], r, at, Q)
     if len(told):
         still = np.setdiff1d(np.arange(nv), np.concatenate([every % nv, at]))
