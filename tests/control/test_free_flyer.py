@@ -201,7 +201,9 @@ def test_without_wheels_the_arm_is_held_and_the_base_is_named():
 
 def test_what_is_left_free_beside_wheels_is_said():
     s = craft()
-    words = r"the position of 'base'; the joint of 'x'; .* the joint of 'z'.*free=\['base\[3\]'.*'z'\]"
+    words = (
+        r"the position of 'base'; the joint of 'x'; .* the joint of 'z'.*free=\['base\[3\]'.*'z'\]"
+    )
     with pytest.warns(lb.ModelWarning, match=words):
         Loop(s, regulator(s, free=None))
     told, asked = regulator(s, free=None), regulator(s)
@@ -247,7 +249,9 @@ def test_a_slew_is_the_same_for_both_signs_of_the_quaternion(angle):
         runs.append(lb.simulate(s, 90.0, q0=q0, torque=regulator(s, target), every=1.0))
     error = lb.difference(s, about, runs[0].q)
     assert abs(np.linalg.norm(error[0, :3]) - angle) < 1e-12
-    assert np.abs(error[-1, [0, 1, 2, 6, 7]]).max() < 2e-3 and np.abs(runs[0].v[-1, :3]).max() < 1e-3
+    assert (
+        np.abs(error[-1, [0, 1, 2, 6, 7]]).max() < 2e-3 and np.abs(runs[0].v[-1, :3]).max() < 1e-3
+    )
     assert (np.linalg.norm(error[:, :3], axis=1) < angle + 1e-9).all()
     for run in runs[1:]:
         assert np.abs(run.v - runs[0].v).max() < 1e-9
@@ -284,3 +288,174 @@ def test_a_motion_with_momentum_is_refused():
     r = lb.simulate(s, 1.0, v0=v0, every=0.1)
     with pytest.raises(lb.LimberError, match=r"about is a motion in which 'craft' has a momentum"):
         Loop(s, LQR(1.0, 1.0, sample_time=T, about=r, free="base"))
+
+
+# --- filters --------------------------------------------------------------------------------------
+
+DENSITY = 0.02
+DEVIATION = 1e-3
+
+
+def sensors(**options):
+    return [
+        StarTracker("base", rate=10.0, noise=[1e-4, 1e-4, 4e-4], **options),
+        Gyro("base", rate=10.0, noise=2e-4),
+        Encoder(rate=10.0, noise=1e-4),
+    ]
+
+
+def shaken(seed):
+    class Random(Shaken):
+        density = DENSITY
+
+        def start(self, t, measured):
+            super().start(t, measured)
+            self._rng = np.random.default_rng(seed)
+
+    return Random
+
+
+def disturbance(s):
+    found = np.zeros(s.nv)
+    found[[s.layout[body].v_joint.start for body in motors(s)]] = DENSITY
+    return found
+
+
+def lqg(s, kalman, cls=LQR, about=None, **options):
+    c = cls(
+        1.0,
+        1.0,
+        sample_time=T,
+        about=s.neutral() if about is None else about,
+        free=EVERYTHING_ELSE,
+        observer=kalman,
+    )
+    return c, Loop(s, c, **options)
+
+
+def errors_of(extended, seeds, end=2.0):
+    """NEES of all states at the end of runs, with the star tracker a sample late in every other run."""
+    s = craft()
+    found = []
+    for seed in seeds:
+        kalman = Kalman(disturbance(s), initial=DEVIATION, extended=extended, record=True)
+        late = {"delay": T} if seed % 2 else {}
+        _, loop = lqg(s, kalman, shaken(seed), sensors=sensors(**late), seed=100 + seed)
+        x = DEVIATION * np.random.default_rng(50 + seed).standard_normal(2 * s.nv)
+        q0 = lb.integrate(s, s.neutral(), x[: s.nv], 1.0)
+        r = lb.simulate(s, end, q0=q0, v0=x[s.nv :], torque=loop, t_eval=[0.0, end - T, end])
+        seen = r.signals["estimate"]
+        assert abs(seen.t[-1] - (end - T)) < 1e-9
+        error = [lb.difference(s, r.q[1], seen.y[-1, : s.nq]), seen.y[-1, s.nq :] - r.v[1]]
+        found.append(nees([np.concatenate(error)], [kalman.covariances[-1]])[0])
+    return mean_test(found, 2 * s.nv, level=0.999)
+
+
+@pytest.mark.parametrize("extended", [False, True])
+def test_filters_of_a_free_flyer_are_consistent(extended):
+    assert errors_of(extended, range(2 if extended else 8))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("extended", [False, True])
+def test_filters_of_a_free_flyer_are_consistent_over_many_seeds(extended):
+    assert errors_of(extended, range(20, 120))
+
+
+def test_the_linear_filter_has_the_covariance_of_an_independent_riccati_recursion():
+    s = craft(damping=0.02)
+    q = turned(s, [0.4, -0.9, 0.2], [0.5, -0.7])
+    kalman = Kalman(0.05, initial=1e-2, record=True)
+    _, loop = lqg(s, kalman, about=q, sensors=sensors(), seed=1)
+    lb.simulate(s, 3.0, q0=q, torque=loop, every=1.0)
+    n = s.nv
+    M = lb.mass_matrix(s, q)
+    D = np.diag([0.0] * (n - 3) + [0.02] * 3)
+    A = np.block([[np.zeros((n, n)), np.eye(n)], [np.zeros((n, n)), -np.linalg.solve(M, D)]])
+    B = np.vstack([np.zeros((n, n)), np.linalg.inv(M)])
+
+    def rate(t):
+        return (x := scipy.linalg.expm(A * t) @ B * 0.05) @ x.T
+
+    Q = scipy.integrate.quad_vec(rate, 0.0, T, epsabs=1e-16, epsrel=1e-12)[0]
+    Phi = scipy.linalg.expm(A * T)
+    rows = [0, 1, 2, n, n + 1, n + 2, 6, 7, 8, 9, 10]  # attitude, its rate, joints
+    H = np.eye(2 * n)[rows]
+    R = np.diag(np.square([1e-4, 1e-4, 4e-4, *[2e-4] * 3, *[1e-4] * 5]))
+    P = 1e-4 * np.eye(2 * n)
+    for k, found in enumerate(kalman.covariances):
+        if k:
+            P = Phi @ P @ Phi.T + Q
+        G = np.linalg.solve(H @ P @ H.T + R, H @ P).T
+        P = (np.eye(2 * n) - G @ H) @ P
+        P = 0.5 * (P + P.T)
+        scale = np.sqrt(np.outer(np.diag(P), np.diag(P)))
+        assert (np.abs(found - P) / scale).max() < 1e-6
+    assert len(kalman.covariances) >= 30
+
+
+@pytest.mark.parametrize("extended", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_lqg_turns_a_flexible_craft_from_far_away(extended):
+    s = craft(panel=True)
+    start = turned(s, 2.4 * np.array([0.6, 0.0, 0.8]), [0.4, -0.5])
+    runs = []
+    for sign in (1.0, -1.0):
+        q0 = np.array(start)
+        q0[:4] *= sign
+        _, loop = lqg(s, Kalman(0.02, extended=extended), sensors=sensors(), seed=1)
+        runs.append(lb.simulate(s, 70.0, q0=q0, torque=loop, every=1.0))
+    assert np.abs(runs[0].v - runs[1].v).max() < 1e-9
+    error = lb.difference(s, s.neutral(), runs[0].q[-1])
+    held = [0, 1, 2, *(s.layout[body].v_joint.start for body in ARM)]
+    assert np.abs(error[held]).max() < 1e-2
+
+
+def test_margins_and_runs_of_lqg_have_the_same_filter_and_gains():
+    """Commands follow from the readings by the linear model, once the filter has settled."""
+    s = craft()
+    q = turned(s, [0.4, -0.9, 0.2], [0.5, -0.7])
+    kalman = Kalman(0.02, initial=1e-3)
+    c, loop = lqg(s, kalman, about=q, sensors=sensors(), delay=0.4 * T, seed=1)
+    plant = lb.linearize(s, q, inputs=motors(s))
+    found = margins(c.reached(kalman.seen(plant)), c, delay=0.4 * T)
+    assert found.stable and found.disk > 0.3
+    r = lb.simulate(s, 40.0, q0=q, torque=loop, every=10.0)
+    tracked, gyro, encoder = (r.signals[x].y for x in ("star tracker", "gyro", "encoder"))
+    seen = np.hstack([tracked, np.tile(q[4:], (len(tracked), 1))])
+    joints = [s.layout[body].q_joint.start for body in motors(s)]
+    readings = np.hstack([lb.difference(s, q, seen)[:, :3], gyro, encoder - q[joints]])
+    K = c.linear()
+    x, expected = np.zeros(K.order), []
+    for y in readings:
+        expected.append(K.C @ x + K.D @ y)
+        x = K.A @ x + K.B @ y
+    sent = r.signals["command"].y[:, c.torque_places]
+    last = slice(len(sent) - 100, len(sent))
+    error = (sent - np.array(expected)[: len(sent)])[last]
+    assert np.abs(error).max() < 1e-3 * np.abs(sent[last]).max()
+
+
+@pytest.mark.parametrize("extended", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_biases_and_loads_of_a_free_flyer_are_found(extended):
+    s = craft()
+    bias = np.array([2e-3, -1e-3, 3e-3])
+    read = sensors()
+    read[1] = Gyro("base", rate=10.0, noise=2e-4, bias=bias)
+    moments = {
+        ("upper", None): [0.0, 0.0, 0.3, *[0.0] * 3],
+        ("base", None): [0.0, 0.0, -0.3, *[0.0] * 3],
+    }
+    kalman = Kalman(disturbance(s), bias={"gyro": 1e-2}, load={"upper": 0.1}, extended=extended)
+    _, loop = lqg(s, kalman, sensors=read, seed=3)
+    r = lb.simulate(s, 40.0, torque=loop, external=moments, every=1.0)
+    assert np.abs(r.signals["bias gyro"].y[-1] - bias).max() < 3e-4
+    assert abs(r.signals["load"].y[-1, 0] - 0.3) < 0.1
+
+
+def test_a_feedback_of_what_no_sensor_shows_has_no_margins():
+    s = craft()
+    kalman = Kalman(0.02)
+    c = LQR(1.0, 1.0, sample_time=T, about=s.neutral(), bodies=list(s.layout), observer=kalman)
+    Loop(s, c, sensors=sensors(), seed=1)
+    with pytest.raises(lb.LimberError, match="feedback that uses them needs more sensors"):
+        c.linear()

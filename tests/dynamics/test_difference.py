@@ -9,7 +9,6 @@ from helpers.random_systems import random_assembly, random_state
 TOLERANCE = 1e-10
 
 
-
 @pytest.mark.parametrize("seed", range(12))
 def test_the_difference_leads_from_one_configuration_to_the_other(seed):
     rng = np.random.default_rng(seed)
@@ -49,5 +48,7 @@ def test_what_is_no_configuration_is_refused():
     s = free()
     with pytest.raises(lb.LimberError, match=r"q_to must have shape \(\.\.\., 11\), got \(4,\)"):
         lb.difference(s, s.neutral(), np.zeros(4))
-    with pytest.raises(lb.LimberError, match=r"the quaternion of body 'hub', must have unit length"):
+    with pytest.raises(
+        lb.LimberError, match=r"the quaternion of body 'hub', must have unit length"
+    ):
         lb.difference(s, np.zeros(11), s.neutral())

@@ -25,14 +25,15 @@ from limber.checks import Array
 from limber.control import channels
 from limber.control.filter_readings import FilterSensor
 from limber.control.linear_model import LinearModel
+from limber.control.reach import shown_states
 from limber.control.riccati import discrete_riccati
 from limber.control.sampled import WHOLE, covariance_of_noise, held
 from limber.errors import ArgumentValueError, DynamicsError
 
 #: Of this many parts of a sample the filter remembers its model.
 REMEMBERED = 1000
-#: Readings and states do not depend on states below this fraction of the largest entry of H and A.
-UNSHOWN = 1e-12
+#: Motions decay if their rates are negative by more than this fraction of the largest entry of A.
+STILL = 1e-12
 
 
 class LinearFilter:
@@ -193,19 +194,11 @@ def _shown(known: LinearFilter, feedback: LinearModel) -> tuple[LinearFilter, Li
     """The filter without the states that no reading and no feedback depends on, such as the position of a spacecraft
     without sensors of it, if these do not decay; otherwise unchanged.
     """
-    A, H = known.A, known.H
-    used = np.abs(feedback.B).any(axis=0) | np.abs(feedback.D).any(axis=0)
-    size = np.abs(H).max(axis=1, initial=0.0)[:, None]
-    shown = used | (np.abs(H) > UNSHOWN * size).any(axis=0)
-    linked = np.abs(A) > UNSHOWN * np.abs(A).max(initial=0.0)
-    while True:
-        more = shown | linked[shown].any(axis=0)
-        if (more == shown).all():
-            break
-        shown = more
+    A = known.A
+    shown = shown_states(A, np.vstack([known.H, feedback.B, feedback.D]))
     others = np.flatnonzero(~shown)
     rates = np.linalg.eigvals(A[np.ix_(others, others)]).real
-    if not (rates >= -UNSHOWN * np.abs(A).max(initial=0.0)).any():
+    if not (rates >= -STILL * np.abs(A).max(initial=0.0)).any():
         return known, feedback
     kept = np.flatnonzero(shown)
     read = [(h[:, kept], reading, J) for h, reading, J in known.read]
@@ -214,9 +207,7 @@ def _shown(known: LinearFilter, feedback: LinearModel) -> tuple[LinearFilter, Li
         known.sample_time, read,
     )  # fmt: skip
     names = tuple(feedback.inputs[i] for i in kept)
-    return smaller, replace(
-        feedback, B=feedback.B[:, kept], D=feedback.D[:, kept], inputs=names
-    )
+    return smaller, replace(feedback, B=feedback.B[:, kept], D=feedback.D[:, kept], inputs=names)
 
 
 def _walk(one: FilterSensor) -> Array:
@@ -258,7 +249,8 @@ def _gains(
     except np.linalg.LinAlgError:
         raise DynamicsError(
             "Kalman: the gains of the filter do not settle: some motions neither decay nor are seen by the sensors, or no "
-            "disturbance acts on them. A feedback that uses them needs more sensors, such as a StarTracker for an attitude."
+            "disturbance acts on them. A feedback that uses them needs more sensors, such as a StarTracker for an attitude; what "
+            "floats needs a disturbance of its own joint, too, as without it the filter is sure of the momentum."
         ) from None
     gains = {}
     for m in range(int(late.max(initial=0)), -1, -1):

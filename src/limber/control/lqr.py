@@ -353,8 +353,8 @@ class LQR(Controller):
                 f"plant must be continuous, with the states {listed(self._names[:3])}, ... of lb.linearize(system, ...), and the "
                 f"outputs {listed(law.inputs[:3])}, ...; got {plant.name!r} with the outputs {listed(plant.outputs[:3])}, ..."
             )
-        used = np.abs(law.B).any(axis=0) | np.abs(law.D).any(axis=0)
-        return self._reach.seen(plant, used)
+        used = np.vstack([law.B, law.D]) != 0.0
+        return self._reach.seen(plant, np.flatnonzero(used.any(axis=0)))
 
     def linear(self) -> LinearModel:
         """Return the gains at the first point as a discrete model from the states of `lb.linearize` to the torques.

@@ -31,6 +31,10 @@ from limber.joints import Free, Spherical
 #: States are not coupled by entries of A and B below this, with coordinates measured by their inertias, and time by the
 #: fastest motion.
 COUPLED = 1e-12
+#: Outputs do not depend on states below this fraction of their largest derivative, which may be a difference.
+UNREAD = 1e-8
+#: Entries of A below this fraction of the largest are rounding.
+ROUNDING = 1e-16
 #: Forces and momenta below this fraction of the largest are zero.
 ZERO = 1e-12
 #: A speed is not left free if its momentum is less than this fraction of the largest, each by the inertia it acts on.
@@ -124,7 +128,7 @@ def chosen_free(system: System, q: Array, r: np.ndarray, torques: np.ndarray, Q:
     nv, M = system.nv, mass_matrix(system, q)
     rest = M[r] / np.sqrt(np.diag(M))
     least = STUCK * np.linalg.norm(rest, axis=0).max()
-    costs = Q.any(axis=1)
+    costs = np.asarray(Q.any(axis=1))
     costless = np.flatnonzero(~(costs[:nv] | costs[nv:]))
     rotors = np.setdiff1d(_rotors(system, q, torques), costless)
     sliding = np.array([i for i in r.tolist() if _slides(system, i)], dtype=int)
@@ -185,7 +189,9 @@ def warn_of_free(
             some = [i for i in part if start + i in unheld]
             if {start + i for i in some} & set(told.tolist()):
                 labels = [f"{body}[{i}]" for i in some]
-                words.append(what if len(some) == len(part) else f"{listed(labels)}, parts of {what}")
+                words.append(
+                    what if len(some) == len(part) else f"{listed(labels)}, parts of {what}"
+                )
                 here += some
         names += [body] if len(here) == joint.dofs else [f"{body}[{i}]" for i in here]
     warn(
@@ -249,12 +255,9 @@ class Reach:
         )  # fmt: skip
 
     def seen(self, plant: LinearModel, outputs: np.ndarray) -> LinearModel:
-        """A plant at the first point with only the states that these outputs, a mask, depend on."""
+        """A plant at the first point with only the states on which the outputs with these numbers depend."""
         found = _followed(plant, self.T[0])
-        size = np.abs(found.A) > COUPLED * np.abs(found.A).max(initial=0.0)
-        shown = found.C[outputs]
-        wanted = (np.abs(shown) > COUPLED * np.abs(shown).max(axis=1, initial=0.0)[:, None]).any(0)
-        kept = np.flatnonzero(_closure(size.T, wanted))
+        kept = np.flatnonzero(shown_states(found.A, found.C[outputs]))
         T, along = found.T, self.T[0]
         if T is not None:
             T = (T if along is None else T @ along)[:, kept]
@@ -312,7 +315,7 @@ def reach(
     for i in points:
         map_ = momenta(system, qs[i], vs[i], r, follows, moving).follow() if len(r) else None
         model = _followed(models[i], map_)
-        needed = needed_states(model, inertias[i], Q.any(axis=1))
+        needed = needed_states(model, inertias[i], np.asarray(Q.any(axis=1)))
         kept.append(np.intersect1d(moved_states(model, inertias[i], at), needed))
         T.append(map_)
     return Reach(Q, kept, T, any(len(x) < 2 * nv for x in kept))
@@ -356,6 +359,14 @@ def _links(model: LinearModel, M: Array) -> tuple[np.ndarray, Array]:
     rate = max(float(np.sqrt(A[n:, :n].max(initial=0.0))), float(A[n:, n:].max(initial=0.0))) or 1.0
     time = np.repeat([1.0, 1.0 / rate], n)
     return A * np.outer(time, 1.0 / time) / rate > COUPLED, unit
+
+
+def shown_states(A: Array, C: Array) -> np.ndarray:
+    """Which states outputs C x depend on, directly or through others; a mask."""
+    size = np.abs(A)
+    least = np.maximum(COUPLED * size.max(axis=1, initial=0.0), ROUNDING * size.max(initial=0.0))
+    most = np.abs(C).max(axis=1, initial=0.0)[:, None]
+    return _closure((size > least[:, None]).T, np.asarray((np.abs(C) > UNREAD * most).any(axis=0)))
 
 
 def _closure(linked: np.ndarray, first: np.ndarray) -> np.ndarray:

@@ -39,7 +39,9 @@ def difference(system: System, q_from: ArrayLike, q_to: ArrayLike) -> Array:
     q_from, q_to : (..., nq).
     """
     check_system(system)
-    pair = [finite_numbers(name, x, "(..., nq)") for name, x in (("q_from", q_from), ("q_to", q_to))]
+    pair = [
+        finite_numbers(name, x, "(..., nq)") for name, x in (("q_from", q_from), ("q_to", q_to))
+    ]
     for name, x in zip(("q_from", "q_to"), pair):
         if x.ndim == 0 or x.shape[-1] != system.nq:
             raise ArgumentValueError(f"{name} must have shape (..., {system.nq}), got {x.shape}.")

@@ -149,7 +149,9 @@ class LQRSection(Section):
         with where.checked():
             if paths:
                 held = [
-                    n for n, j in system.joints.items() if j.dofs and n not in paths and not floats(j)
+                    n
+                    for n, j in system.joints.items()
+                    if j.dofs and n not in paths and not floats(j)
                 ]
                 if held:
                     raise (where / "reference").error(
