@@ -340,7 +340,7 @@ def moved_states(model: LinearModel, M: Array, torques: np.ndarray) -> np.ndarra
     """
     linked, unit = _links(model, M)
     B = np.abs(model.B) * np.outer(np.tile(unit, 2), np.sqrt(np.diag(M)[torques]))
-    moved = (B > COUPLED).any(axis=1)
+    moved = np.asarray((B > COUPLED).any(axis=1))
     return np.flatnonzero(_closure(linked, moved))
 
 
@@ -366,7 +366,9 @@ def shown_states(A: Array, C: Array) -> np.ndarray:
     size = np.abs(A)
     least = np.maximum(COUPLED * size.max(axis=1, initial=0.0), ROUNDING * size.max(initial=0.0))
     most = np.abs(C).max(axis=1, initial=0.0)[:, None]
-    return _closure((size > least[:, None]).T, np.asarray((np.abs(C) > UNREAD * most).any(axis=0)))
+    return _closure(
+        np.asarray(size > least[:, None]).T, np.asarray((np.abs(C) > UNREAD * most).any(axis=0))
+    )
 
 
 def _closure(linked: np.ndarray, first: np.ndarray) -> np.ndarray:
