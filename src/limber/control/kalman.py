@@ -96,6 +96,7 @@ class Kalman:
     extended : whether A, B and H are recomputed at every estimate.
     record : whether `covariances` keeps P after every sample.
 
+    Errors of joints with quaternions are rotation vectors, as of `lb.difference`; those of the linear filter are from q.
     After a sample, `q` and `v` are the estimate and `covariance` is P. The loop records "estimate", "deviation" (square
     roots of the diagonal of P), "load", "bias <sensor>" and "innovation <sensor>": S^(-1/2) (y - h), which is white with unit
     variance if the filter is consistent (`limber.control.consistency`), and nan where the sensor has sent nothing new. A

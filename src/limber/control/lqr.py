@@ -114,7 +114,7 @@ class LQR(Controller):
     system : the model used to compute the gains, if it is not the system of the loop.
 
     Without an observer, sensors must read the positions and speeds of all coordinates on which gains act: all joints of
-    an open system without modes; in a closed system, joints that determine everything else, for example those with
+    an open system without modes and quaternions; in a closed system, joints that determine everything else, for example those with
     motors if the bodies are rigid. Degrees of freedom that the torques do not move, such as bending out of the plane of a planar arm, get no gains.
     Errors of q are `lb.difference(system, about, q)`: rotation vectors for joints with quaternions, of up to half a turn.
     Torques between bodies do not change the momentum of a system that floats: not everything in it can be held. Of what costs

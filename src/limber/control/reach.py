@@ -197,7 +197,7 @@ def warn_of_free(
     warn(
         f"LQR: the torques of {listed(torques)} do not change the momentum of what floats in {system.name!r}, so they cannot hold "
         f"everything. Left free: {'; '.join(words)}. These cost nothing, whatever Q says, and get no gains. To state this, or to "
-        f"leave others free instead, give free={names}; to hold everything, add torques that push against the world.",
+        f"leave others free instead, give free={names}; to hold everything, name bodies with torques that push against the world, bodies=[...].",
         ModelWarning,
     )
 

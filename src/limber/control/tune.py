@@ -188,9 +188,9 @@ class _Design:
             turned = any(s.joints[name].nq != s.joints[name].dofs for name in others)
             kind = "a quaternion" if turned else "several axes that turn each other"
             what = "closures" if s.closures else f"{kind} in the joint of {listed(others)}"
-            instead = (
-                " LQR, ComputedTorque and lqr_gain support closed systems." if s.closures else ""
-            )
+            instead = " LQR supports such joints."
+            if s.closures:
+                instead = " LQR, ComputedTorque and lqr_gain support closed systems."
             raise ArgumentValueError(
                 f"tune is for open systems whose joints all have plain coordinates, but {s.name!r} has "
                 f"{what}.{instead}{mimics(s)}"
