@@ -24,6 +24,7 @@ from limber.control import (
     margins,
     mean_test,
     nees,
+    spillover,
 )
 
 T = 0.1
@@ -404,12 +405,12 @@ def test_lqg_turns_a_flexible_craft_from_far_away(extended):
     s = craft(panel=True)
     start = turned(s, 2.4 * np.array([0.6, 0.0, 0.8]), [0.4, -0.5])
     runs = []
-    for sign in (1.0, -1.0):
+    for sign, end in ((1.0, 70.0), (-1.0, 10.0)):
         q0 = np.array(start)
         q0[:4] *= sign
         _, loop = lqg(s, Kalman(0.02, extended=extended), sensors=sensors(), seed=1)
-        runs.append(lb.simulate(s, 70.0, q0=q0, torque=loop, every=1.0))
-    assert np.abs(runs[0].v - runs[1].v).max() < 1e-9
+        runs.append(lb.simulate(s, end, q0=q0, torque=loop, every=1.0))
+    assert np.abs(runs[0].v[:11] - runs[1].v).max() < 1e-9
     error = lb.difference(s, s.neutral(), runs[0].q[-1])
     held = [0, 1, 2, *(s.layout[body].v_joint.start for body in ARM)]
     assert np.abs(error[held]).max() < 1e-2
@@ -480,3 +481,37 @@ def test_batches_take_the_law_of_plain_joints_and_refuse_that_of_quaternions():
     assert not isinstance(regulator(s, free="base").sampled_law(s), str)
     wheels = craft()
     assert "LQR of joints with quaternions" in regulator(wheels).sampled_law(wheels)
+
+
+def test_a_ball_joint_that_hangs_is_free_about_the_vertical():
+    """The vertical is along none of the axes of the joint; about it alone, nothing brings the arm back."""
+    a = lb.Assembly("pendulum", gravity=(0, 0, -9.81))
+    tilted = np.linalg.qr(np.random.default_rng(1).normal(size=(3, 3)))[0]
+    tilted *= np.linalg.det(tilted)
+    body = lb.RigidBody(
+        2.0, tilted.T @ [0.0, 0.0, -0.5], [0.3, 0.4, 0.5], {"tip": tilted.T @ [0.0, 0.0, -1.0]}
+    )
+    a.attach("ball", body, lb.Spherical(), rotation=tilted)
+    spin = lb.RigidBody(1.0, (0.1, 0.0, 0.0), [0.05, 0.06, 0.07])
+    a.attach("drive", spin, lb.Revolute([0.3, 0.5, 0.8]), "ball", "tip")
+    a.attach("other", spin, lb.Revolute([0.9, -0.5, 0.1]), "ball", "tip")
+    s = a.build()
+    q = lb.equilibrium(s, locked=["drive", "other"])
+    c = LQR(1.0, 0.1, sample_time=0.05, about=q)
+    with pytest.warns(lb.ModelWarning, match=r"'ball\[\d\]', parts of the attitude of 'ball'"):
+        Loop(s, c)
+    hold = lb.inverse_dynamics(s, q, np.zeros(s.nv), np.zeros(s.nv))
+    found = margins(
+        c.reached(lb.linearize(s, q, np.zeros(s.nv), hold, inputs=["drive", "other"])), c
+    )
+    assert found.stable and len(found.poles) == 2 * s.nv - 2
+
+
+def test_spillover_of_the_panel_of_a_craft():
+    s = craft(panel=True)
+    c = regulator(s, s.neutral())
+    Loop(s, c)
+    full = c.reached(lb.linearize(s, inputs=motors(s)))
+    assert full.order == 12
+    found = spillover(full, full.balanced(10), c)
+    assert found.stable and found.design_stable and len(found.truncated) == 1

@@ -1,10 +1,10 @@
 r"""What torques reach: the states that they move, and the momenta that they leave as they are.
 
-Torques between bodies do not change the momentum of what floats. Speeds r that have no torque, spring, damper or weight
-keep their momenta,
+Torques between bodies do not change the momentum of what floats. Combinations c of speeds without torques, on which no spring,
+damper or weight acts either, keep their momenta,
 
-    at rest        M_r dq = constant,  M_r dv = 0
-    in motion      (d(M v)_r/dq) dq + M_r dv = 0, for the joint that carries the whole
+    at rest        c M dq = constant,  c M dv = 0
+    in motion      c (d(M v)/dq) dq + c M dv = 0, for joints that carry all the rest
 
 where M is the mass matrix: no feedback brings all of q to a given place. As many speeds f are left free, and follow from
 the others: [dq, dv] = T y, with y the remaining entries. Costless speeds are taken for f where they suffice, such as those of
@@ -70,13 +70,12 @@ class Momenta:
         return T
 
 
-def kept_speeds(system: System, q: Array, torques: np.ndarray, moved: np.ndarray, moving: bool) -> np.ndarray:  # fmt: skip
-    """The speeds whose momenta no torque changes at a configuration.
+def kept_momenta(system: System, qs: Array, torques: np.ndarray, moved: np.ndarray) -> Array:
+    """c (momenta, nv) such that no torque changes c M dv at these configurations; several are those of a motion.
 
     moved : the states that the torques move; the others are of no interest.
     """
-    nv, rest = system.nv, np.zeros(system.nv)
-    still = derivatives(system, q, rest, rest, "inverse_dynamics")
+    nv, rest, moving = system.nv, np.zeros(system.nv), len(qs) > 1
     joints = {
         body: range(where.v_joint.start, where.v_joint.stop)
         for body, where in system.layout.items()
@@ -88,53 +87,71 @@ def kept_speeds(system: System, q: Array, torques: np.ndarray, moved: np.ndarray
         for i in x
     ]
     r = np.intersect1d(np.setdiff1d(carrying, torques), moved[moved >= nv] - nv).astype(int)
-    slopes = np.hstack([still.q, still.v])
-    scale = np.abs(slopes[[i for x in joints.values() for i in x]]).max(initial=0.0)
-    return r[np.abs(slopes[r]).max(axis=1, initial=0.0) <= ZERO * scale]
+    unit = 1.0 / np.sqrt(np.diag(mass_matrix(system, qs[0])))
+    slopes = []  # of the forces of springs, dampers and weights
+    for q in qs:
+        still = derivatives(system, q, rest, rest, "inverse_dynamics")
+        slopes += [unit[:, None] * still.q * unit, unit[:, None] * still.v * unit]
+    every = np.hstack(slopes)
+    largest = np.abs(every[[i for x in joints.values() for i in x]]).max(initial=0.0)
+    U, size, _ = np.linalg.svd(every[r])
+    found = np.zeros((len(r) - int((size > ZERO * largest).sum()), nv))
+    found[:, r] = U[:, len(r) - len(found) :].T * unit[r]
+    return found
 
 
-def refuse_momenta(system: System, inertias: Array, v: Array, r: np.ndarray) -> None:
-    """Reject a motion (points, nv) that has momenta along joints with the speeds r."""
+def _speeds_of(c: Array) -> np.ndarray:
+    """The speeds whose momenta c combines."""
+    return np.flatnonzero((np.abs(c) > STUCK * np.abs(c).max(initial=0.0)).any(axis=0))
+
+
+def refuse_momenta(system: System, inertias: Array, v: Array, c: Array) -> None:
+    """Reject a motion (points, nv) that has momenta along the joints of c."""
     energy = np.einsum("ni,nij,nj->n", v, inertias, v)
     most = np.sqrt(np.einsum("nii->ni", inertias) * energy.max())
     size = np.abs(np.einsum("nij,nj->ni", inertias, v))
+    of = _speeds_of(c)
     for where in system.layout.values():
-        here = slice(where.v_joint.start, where.v_joint.stop)
-        if np.isin(r, np.arange(here.start, here.stop)).any() and (size > AT_REST * most)[:, here].any():  # fmt: skip
-            worst = here.start + int(size[:, here].max(axis=0).argmax())
+        here = np.arange(where.v_joint.start, where.v_joint.stop)
+        if np.isin(of, here).any() and (size > AT_REST * most)[:, here].any():
+            worst = int(here[size[:, here].max(axis=0).argmax()])
             raise ArgumentValueError(
                 f"LQR: about is a motion in which {system.name!r} has a momentum that its torques do not change, along "
                 f"{system.describe_v(worst)}. Gains are computed for motions without such a momentum: let it begin at rest."
             )
 
 
-def momenta(system: System, q: Array, v: Array, r: np.ndarray, free: np.ndarray, moving: bool) -> Momenta:  # fmt: skip
-    """The momenta of the speeds r at a state, from which the speeds `free` follow."""
+def momenta(
+    system: System, q: Array, v: Array, c: Array, free: np.ndarray, moving: bool
+) -> Momenta:
+    """The momenta c M v at a state, from which the speeds `free` follow."""
     M, rest = mass_matrix(system, q), np.zeros(system.nv)
-    by_q = np.zeros((len(r), system.nv))
+    by_q = np.zeros_like(M)
     if v.any():
         with_v, without = (
             derivatives(system, q, rest, x, "inverse_dynamics", by="q").q for x in (v, rest)
         )
-        by_q = (with_v - without)[r]
-    return Momenta(np.hstack([by_q, M[r]]), free, moving)
+        by_q = with_v - without
+    return Momenta(np.hstack([c @ by_q, c @ M]), free, moving)
 
 
-def chosen_free(system: System, q: Array, r: np.ndarray, torques: np.ndarray, Q: Array) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
-    """As many speeds to leave free as momenta are kept, those of r, and the speeds that must cost nothing but do.
+def chosen_free(
+    system: System, q: Array, c: Array, torques: np.ndarray, Q: Array
+) -> tuple[np.ndarray, np.ndarray]:
+    """As many speeds to leave free as momenta are kept, and those of them that must cost nothing but do.
 
     Q : (2 nv, 2 nv), the weights.
     """
-    nv, M = system.nv, mass_matrix(system, q)
-    rest = M[r] / np.sqrt(np.diag(M))
-    least = STUCK * np.linalg.norm(rest, axis=0).max()
+    nv, M, r = system.nv, mass_matrix(system, q), _speeds_of(c)
+    rest = c @ M / np.sqrt(np.diag(M))
+    least = STUCK * np.linalg.norm(rest, axis=0).max(initial=0.0)
     costs = np.asarray(Q.any(axis=1))
     costless = np.flatnonzero(~(costs[:nv] | costs[nv:]))
     rotors = np.setdiff1d(_rotors(system, q, torques), costless)
     sliding = np.array([i for i in r.tolist() if _slides(system, i)], dtype=int)
     found: list[int] = []
     for group in (costless, sliding, rotors, r):
-        while len(found) < len(r) and len(group):
+        while len(found) < len(c) and len(group):
             size = np.linalg.norm(rest[:, group], axis=0)
             best = int(size.argmax())
             if size[best] <= least:
@@ -301,11 +318,11 @@ def reach(
         return Reach(Q, moved, [None] * len(qs), False)
     moving, nv = len(qs) > 1, system.nv
     every = np.unique(np.concatenate(moved))
-    r = np.array(sorted(set.intersection(*(set(kept_speeds(system, q, at, every, moving).tolist()) for q in qs))), dtype=int)  # fmt: skip
-    if not len(r) and free is None:
+    c = kept_momenta(system, qs, at, every)
+    if not len(c) and free is None:
         return Reach(Q, moved, [None] * len(qs), False)
-    refuse_momenta(system, inertias, vs, r)
-    follows, told = chosen_free(system, qs[0], r, at, Q)
+    refuse_momenta(system, inertias, vs, c)
+    follows, told = chosen_free(system, qs[0], c, at, Q)
     if len(told):
         still = np.setdiff1d(np.arange(nv), np.concatenate([every % nv, at]))
         warn_of_free(system, np.append(told, still), told, torques.labels)
@@ -313,7 +330,7 @@ def reach(
     kept: list[np.ndarray] = []
     T: list[Array | None] = []
     for i in points:
-        map_ = momenta(system, qs[i], vs[i], r, follows, moving).follow() if len(r) else None
+        map_ = momenta(system, qs[i], vs[i], c, follows, moving).follow() if len(c) else None
         model = _followed(models[i], map_)
         needed = needed_states(model, inertias[i], np.asarray(Q.any(axis=1)))
         kept.append(np.intersect1d(moved_states(model, inertias[i], at), needed))
