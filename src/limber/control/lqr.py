@@ -114,12 +114,14 @@ class LQR(Controller):
     system : the model used to compute the gains, if it is not the system of the loop.
 
     Without an observer, sensors must read the positions and speeds of all coordinates on which gains act: all joints of
-    an open system without modes and quaternions; in a closed system, joints that determine everything else, for example those with
-    motors if the bodies are rigid. Degrees of freedom that the torques do not move, such as bending out of the plane of a planar arm, get no gains.
+    an open system without modes and quaternions; in a closed system, joints that determine everything else, for example
+    those with motors if the bodies are rigid. Degrees of freedom that the torques do not move, such as bending out of the
+    plane of a planar arm, get no gains.
     Errors of q are `lb.difference(system, about, q)`: rotation vectors for joints with quaternions, of up to half a turn.
-    Torques between bodies do not change the momentum of a system that floats: not everything in it can be held. Of what costs
-    nothing, by zeros in Q or by `free`, gains leave as much free as necessary. Where that is not enough, the position of
-    what floats is left free as well, then rotors such as reaction wheels, then its attitude, and a ModelWarning says which. `reached` is the plant without them, for margins.
+    Torques between bodies do not change the momentum of a system that floats: not everything in it can be held. Of what
+    costs nothing, by zeros in Q or by `free`, gains leave as much free as necessary. Where that is not enough, the
+    position of what floats is left free as well, then rotors such as reaction wheels, then its attitude, and a
+    ModelWarning says which. `reached` is the plant without them, for margins.
     Along a motion, a command has the torques of the motion at the middle of the time for which it is held, after the
     delay. After the end of a motion the joints are held at their final positions, with the modes in equilibrium. `gains` is
     (points, torques, states), with states [dq, dv] and then the pending commands; in a closed system the columns of

@@ -132,6 +132,14 @@ def momenta(
             derivatives(system, q, rest, x, "inverse_dynamics", by="q").q for x in (v, rest)
         )
         by_q = with_v - without
+    unit = 1.0 / np.sqrt(np.diag(M))
+    size = np.linalg.svd((c @ M * unit)[:, free], compute_uv=False)
+    if size[-1] < STUCK * np.linalg.norm(c @ M * unit, 2):
+        followers = listed([system.describe_v(int(i)) for i in free])
+        raise ArgumentValueError(
+            f"LQR: the motion `about` passes a position of {system.name!r} in which its momentum does not determine what is left free: "
+            f"{followers}. Give a motion that ends before it, or another free=[...]."
+        )
     return Momenta(np.hstack([c @ by_q, c @ M]), free, moving)
 
 
