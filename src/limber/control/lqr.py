@@ -344,7 +344,8 @@ class LQR(Controller):
 
         It is for what floats: momenta that no torque changes keep their values, and the speeds that are left free follow
         from the others. What the gains and the readings do not depend on, such as the position of a spacecraft, is left
-        out; the full plant has poles at rest there, which nothing controls.
+        out; the full plant has poles at rest there, which nothing controls. What sensors show remains: if they read four
+        wheels that are all free, so does the motion of these that leaves the attitude alone.
 
         plant : with the states of `lb.linearize`, and the outputs that `linear` takes: all states, or `Kalman.seen(plant)`.
             Put the controller in a loop first.
