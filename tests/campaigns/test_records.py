@@ -171,7 +171,7 @@ MADE = [
     (control.ComputedTorque, FIRST, RATES | {"model": "flexible", "system": S, "bodies": "link", "reference": path(), "limit": 3.0, "observer": control.Kalman(0.1), "weights": 2.0, "near": S.neutral()}),
     (control.ActiveDamping, FIRST, RATES | {"damping": 0.3, "modes": 2, "law": "ppf", "about": S.neutral(), "system": S, "observer": control.Kalman(0.1)}),
     (control.SingularPerturbation, FIRST, RATES | {"damping": 0.4}),
-    (control.LQR, {"Q": 1.0, "R": 1.0, "sample_time": 0.01, "about": S.neutral()}, {"Q": 2.0, "R": 2.0, "sample_time": 0.02, "about": S.neutral() + 0.1, "bodies": "link", "points": 5, "delay": 0.01, "observer": control.Kalman(0.1), "system": S}),
+    (control.LQR, {"Q": 1.0, "R": 1.0, "sample_time": 0.01, "about": S.neutral()}, {"Q": 2.0, "R": 2.0, "sample_time": 0.02, "about": S.neutral() + 0.1, "bodies": "link", "free": "link", "points": 5, "delay": 0.01, "observer": control.Kalman(0.1), "system": S}),
     (control.Kalman, {"disturbance": 0.1}, {"disturbance": 0.2, "q": S.neutral(), "initial": 0.02, "noise": {"encoder": 0.1}, "bias": {"gyro": 0.1}, "load": {"link": 0.1}, "sensors": ["encoder"], "extended": True, "record": True}),
     (control.AttitudeEstimator, {}, {"bias": 1e-3, "bias_walk": 1e-5}),
     (control.AttitudeController, {"hub": "link", "bandwidth": 1.0, "sample_time": 0.01}, {"hub": "load", "bandwidth": 2.0, "sample_time": 0.02, "damping": 0.8, "integral_time": 3.0, "filters": [control.SecondOrder(1, 0.1, 1, 0.2, 1, 1)], "unloading": control.Unloading(1.0, 0.5, 3.0), "observer": control.AttitudeEstimator(), "system": S, "q": S.neutral()}),

@@ -172,7 +172,19 @@ def test_what_is_not_known_is_refused():
     with pytest.raises(lb.LimberError, match=r"'left fore', 'right fore'.*near=\(nq,\)"):
         c = ComputedTorque(1.0, 1.0, sample_time=T, bodies=motors, observer=Kalman(1.0))
         Loop(s, c, sensors=read)
-    box, q_box = carrying()
-    c = LQR(1.0, 1.0, sample_time=T, about=q_box, bodies=list(box.layout)[:6], observer=Kalman(1.0))
-    with pytest.raises(lb.LimberError, match=r"quaternions: give extended=True"):
-        Loop(box, c, sensors=[Encoder(rate=100.0, noise=1e-4)])
+
+
+@pytest.mark.parametrize("extended", [False, True])
+def test_arms_that_carry_a_box_on_a_quaternion_have_filters(extended):
+    s, q = carrying()
+    motors = [body for body in s.layout if body != "box"]
+    kalman = Kalman(0.02, initial=1e-2, extended=extended)
+    c = LQR(1.0, 1e-4, sample_time=T, about=q, bodies=motors, observer=kalman)
+    loop = Loop(s, c, sensors=[Encoder(motors, rate=1 / T, noise=1e-4)], seed=1)
+    _, v = lb.project(s, q, np.append([0.2, 0.0, 0.0, 0.1, 0.0, 0.0], np.zeros(6)))
+    end = 0.2 if extended else 2.0
+    r = lb.simulate(s, end, q0=q, v0=v, torque=loop, every=0.1)
+    seen = r.signals["estimate"].y[-1]
+    assert np.abs(lb.constraint_residual(s, seen[: s.nq])).max() < 1e-9
+    assert np.abs(lb.difference(s, r.q[-1], seen[: s.nq])).max() < 1e-2
+    assert extended or np.abs(lb.difference(s, q, r.q[-1])).max() < 5e-3

@@ -184,3 +184,66 @@ controller:
     assert r.joint("fore")[-1, 0] == pytest.approx(0.7, abs=0.02)
     assert np.abs(r.signals["command"].y).max(axis=0).max() <= 60.0 + 1e-6
     assert (r.signals["solved"].y == 1.0).all() and set(case.paths) == {"upper", "fore"}
+
+
+CRAFT = """
+limber: 1
+model:
+  bodies:
+    base:
+      rigid: {mass: 100, inertia: [20, 25, 30], nodes: {side: [1, 0, 0]}}
+      joint: free
+    upper:
+      rigid: {mass: 5, com: [0.5, 0, 0], inertia: [0.05, 0.5, 0.5]}
+      joint: {revolute: z}
+      to: base
+      at: side
+output: {every: 0.5}
+"""
+TURN = "initial: {q: {base: [0.8, 0.6, 0, 0, 0, 0, 0], upper: 0.3}}"
+WHEELS = "".join(
+    f"    - wheel: {{name: {x}, to: base, axis: {x}, inertia: 0.05, mass: 2}}\n" for x in "xyz"
+)
+
+
+@pytest.mark.parametrize("extended", ["false", pytest.param("true", marks=pytest.mark.slow)])
+def test_a_free_flyer_turns_to_the_attitude_of_its_regulator(tmp_path, extended):
+    free = 'free: [x, y, z, "base[3]", "base[4]", "base[5]"]'
+    case = scenario(
+        tmp_path,
+        f"""{TURN}
+duration: 60
+controller:
+  lqr:
+    Q: 1
+    R: 1
+    sample_time: 0.1
+    {free}
+    about: {{base: [1, 0, 0, 0, 0, 0, 0], upper: 0}}
+    kalman: {{disturbance: 0.01, extended: {extended}}}
+  sensors:
+    - star_tracker: {{body: base, rate: 10, noise: 1.0e-4}}
+    - gyro: {{body: base, rate: 10, noise: 1.0e-4}}
+    - encoder: {{rate: 10, noise: 1.0e-4}}
+  actuators:
+{WHEELS}    - servo: {{body: upper}}
+  seed: 1
+""",
+        CRAFT,
+    )
+    s, r = case.system, run(case)
+    error = lb.difference(s, s.neutral(), r.q)
+    assert abs(np.linalg.norm(error[0, :3]) - 2.0 * np.arccos(0.8)) < 1e-12
+    assert np.abs(error[-1, [0, 1, 2, 6]]).max() < 2e-3
+
+
+def test_a_floating_base_needs_no_path(tmp_path):
+    path = "reference: {upper: {quintic: {end: 1.0, duration: 4}}}"
+    law = f"controller:\n  lqr: {{Q: 1, R: 0.01, sample_time: 0.05, free: [base], {path}}}"
+    case = scenario(tmp_path, f"{TURN}\nduration: 8\n{law}", CRAFT)
+    s, r = case.system, run(case)
+    assert r.joint("upper")[-1, 0] == pytest.approx(1.0, abs=2e-3)
+    assert np.abs(lb.momentum(s, r.q[-1], r.v[-1])).max() < 1e-9
+    both = law.replace("free:", "about: {upper: 0}, free:")
+    with pytest.raises(lb.LimberError, match=r"both a reference and about"):
+        run(scenario(tmp_path, f"{TURN}\nduration: 8\n{both}", CRAFT))

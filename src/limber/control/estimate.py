@@ -21,6 +21,7 @@ from limber.control.closed_motions import all_freedoms, independent_speeds
 from limber.control.joints import not_plain
 from limber.control.linear_model import LinearModel
 from limber.dynamics import integrate
+from limber.dynamics.difference import displacement
 from limber.dynamics.rows import row_space
 
 #: Directions of the closure rows below this fraction of the largest are those of redundant ones.
@@ -90,22 +91,21 @@ class Estimate:
         return x
 
     def off(self, point: Array) -> Array:
-        """x of this estimate from a configuration at rest, for plain coordinates."""
-        return self.in_states(np.concatenate([self.q - point, self.v]))
+        """x of this estimate from a configuration at rest, along `lb.integrate`."""
+        return self.in_states(np.concatenate([displacement(self.system, point, self.q), self.v]))
 
     def move(self, x: Array) -> None:
         """Change the estimate by x."""
-        nv = self.system.nv
-        if self._plain:
-            self.q = self.q + x[:nv]
-        else:
-            self.q = integrate(self.system, self.q, x[:nv], 1.0)
-        self.v = self.v + x[nv:]
+        self.q, self.v = self._moved(self.q, x), self.v + x[self.system.nv :]
 
     def move_to(self, point: Array, x: Array, T: Array) -> None:
         """Set the estimate to x from a configuration at rest, where T is that of the configuration."""
-        nv = self.system.nv
-        self.q, self.v = point + x[:nv], x[nv:]
+        self.q, self.v = self._moved(point, x), x[self.system.nv :]
+
+    def _moved(self, q: Array, x: Array) -> Array:
+        """A configuration after the step in x."""
+        dq = x[: self.system.nv]
+        return q + dq if self._plain else integrate(self.system, q, dq, 1.0)
 
 
 class ClosedEstimate(Estimate):

@@ -22,19 +22,20 @@ from limber.errors import ArgumentValueError
 class FedCoordinates:
     """Coordinates on which gains act.
 
-    v, q : their places in v and in q.
+    v : their places in v.
+    q : their places in q; None if some are tangents at a quaternion, or of several axes that turn each other.
     unit : (nv,) roots of the inertias of all speeds, by which these are comparable.
     sensors : names of the sensors that read them, if there are sensors and no observer.
     """
 
     v: np.ndarray
-    q: np.ndarray
+    q: np.ndarray | None
     unit: Array
     sensors: tuple[str, ...]
 
     def off(self, dq: Array, dv: Array) -> Array:
-        """The entries of these coordinates in differences (nq,) and (nv,)."""
-        return np.append(dq[self.q], dv[self.v])
+        """The entries of these coordinates in differences (nv,) of configurations (`lb.difference`) and of speeds."""
+        return np.append(dq[self.v], dv[self.v])
 
     def acting(self, gains: Array) -> Array:
         """The columns of these coordinates and of pending commands of gains (..., 2 nv + past)."""
@@ -63,30 +64,38 @@ class FedCoordinates:
 
 
 def fed_coordinates(
-    system: System, q: Array, places: JointPlaces, loop: Any, observed: bool
+    system: System, q: Array, places: JointPlaces, loop: Any, observed: bool, acting: np.ndarray
 ) -> FedCoordinates:
     """The coordinates on which the gains of LQR act.
 
-    In a closed system they are independent ones at q, if possible those of joints with torques. With sensors and without
-    an observer, they must be read.
+    In an open system they are those of `acting`. In a closed system they are independent ones at q, if possible those of
+    joints with torques. With sensors and without an observer, they must be read.
+
+    acting : places in v.
     """
     plain_v, plain_q = plain_places(system)
-    seen, sensors = plain_v, ()
+    seen, sensors = np.arange(system.nv), ()
     if loop.sensors and not observed:
         read_q, read_v = _read(loop, "q"), _read(loop, "v")
         both = [k in read_q and i in read_v for i, k in zip(plain_v.tolist(), plain_q.tolist())]
         seen = plain_v[both]
         readers = zip(loop.sensors, loop.readers)
         sensors = tuple(x.name for x, r in readers if r.q is not None or r.v is not None)
-    found, freedoms = seen, system.nv
     if system.closures:
-        driven = np.intersect1d(places.v, seen)
-        found = independent_places(system, q, [driven, np.setdiff1d(seen, driven)])
-        freedoms = row_space(system, q).basis.shape[1]
-    if len(found) < freedoms:
-        raise ArgumentValueError(_too_few(system, seen, loop))
+        driven, plain = np.intersect1d(places.v, seen), np.intersect1d(plain_v, seen)
+        turned = np.setdiff1d(seen, plain)  # where nothing else tells their motion
+        groups = [np.intersect1d(driven, plain), np.setdiff1d(plain, driven), turned]
+        found = independent_places(system, q, groups)
+        enough = len(found) == row_space(system, q).basis.shape[1]
+    else:
+        found, enough = acting, np.isin(acting, seen).all()
+    if not enough:
+        raise ArgumentValueError(_too_few(system, seen, acting))
     unit = np.sqrt(np.diag(mass_matrix(system, q)))
-    return FedCoordinates(found, plain_q[np.searchsorted(plain_v, found)], unit, sensors)
+    places_q = None
+    if np.isin(found, plain_v).all():
+        places_q = plain_q[np.searchsorted(plain_v, found)]
+    return FedCoordinates(found, places_q, unit, sensors)
 
 
 def plain_places(system: System) -> tuple[np.ndarray, np.ndarray]:
@@ -110,20 +119,23 @@ def _read(loop: Any, what: str) -> set[int]:
     return {int(i) for places in found if places is not None for i in places}
 
 
-def _too_few(system: System, seen: np.ndarray, loop: Any) -> str:
+def _too_few(system: System, seen: np.ndarray, acting: np.ndarray) -> str:
     """Why the coordinates on which gains could act do not determine the motion."""
-    if not loop.sensors:
-        return (
-            f"LQR: some motions of {system.name!r} involve only joints with quaternions, or with several axes that turn "
-            "each other. lqr_gain computes gains for its linear model."
-        )
+    missing = set(acting.tolist()) - set(seen.tolist())
     joints = [
         body
         for body, where in system.layout.items()
-        if not set(range(where.v_joint.start, where.v_joint.stop)).issubset(seen.tolist())
+        if missing.intersection(range(where.v_joint.start, where.v_joint.stop))
     ]
-    if any(body.modes for body in system.bodies.values()):
+    modes = {i for x in system.layout.values() for i in range(x.v_modes.start, x.v_modes.stop)}
+    if missing & modes:
         return "LQR needs the full state including modes, which sensors do not measure: add observer=lb.control.Kalman(...)."
+    turned = [body for body in joints if not all(system.joints[body].has_coordinate)]
+    if turned:
+        return (
+            f"LQR needs the positions and speeds of the joints of {listed(turned)}, which no Encoder and Tachometer read, as joints "
+            "with quaternions or of several axes that turn each other: add observer=lb.control.Kalman(...)."
+        )
     return (
         f"LQR needs the positions and speeds of joints that determine the state of {system.name!r}, but the sensors do "
         f"not read both for {listed(joints)}. Add an Encoder and a Tachometer, or observer=lb.control.Kalman(...)."

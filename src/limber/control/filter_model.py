@@ -16,6 +16,7 @@ state: with the forces w, of variance V, and Gamma V their covariance with the s
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -24,12 +25,15 @@ from limber.checks import Array
 from limber.control import channels
 from limber.control.filter_readings import FilterSensor
 from limber.control.linear_model import LinearModel
+from limber.control.reach import shown_states
 from limber.control.riccati import discrete_riccati
 from limber.control.sampled import WHOLE, covariance_of_noise, held
 from limber.errors import ArgumentValueError, DynamicsError
 
 #: Of this many parts of a sample the filter remembers its model.
 REMEMBERED = 1000
+#: Motions decay if their rates are negative by more than this fraction of the largest entry of A.
+STILL = 1e-12
 
 
 class LinearFilter:
@@ -127,7 +131,8 @@ def filter_and_feedback(
     delay : of the commands: whole samples, and a fraction of one.
     loads : places in v and densities of the random walks of the loads that are estimated.
     """
-    k, m = feedback, len(places)
+    known, k = _shown(known, feedback)
+    m = len(places)
     Phi, Gamma, _ = known.over(1.0)
     samples = late_samples(sensors, known.sample_time)
     biases = np.concatenate([_walk(one) for one in sensors])
@@ -185,6 +190,26 @@ def filter_and_feedback(
     )  # fmt: skip
 
 
+def _shown(known: LinearFilter, feedback: LinearModel) -> tuple[LinearFilter, LinearModel]:
+    """The filter without the states that no reading and no feedback depends on, such as the position of a spacecraft
+    without sensors of it, if these do not decay; otherwise unchanged.
+    """
+    A = known.A
+    shown = shown_states(A, np.vstack([known.H, feedback.B, feedback.D]))
+    others = np.flatnonzero(~shown)
+    rates = np.linalg.eigvals(A[np.ix_(others, others)]).real
+    if not (rates >= -STILL * np.abs(A).max(initial=0.0)).any():
+        return known, feedback
+    kept = np.flatnonzero(shown)
+    read = [(h[:, kept], reading, J) for h, reading, J in known.read]
+    smaller = LinearFilter(
+        A[np.ix_(kept, kept)], known.B[kept], known.T[:, kept], known.tau, known.W,
+        known.sample_time, read,
+    )  # fmt: skip
+    names = tuple(feedback.inputs[i] for i in kept)
+    return smaller, replace(feedback, B=feedback.B[:, kept], D=feedback.D[:, kept], inputs=names)
+
+
 def _walk(one: FilterSensor) -> Array:
     """The random walk of the biases that are estimated; zero for the others. A constant bias is known in the end."""
     return np.zeros(one.reader.errors) if one.bias is None else one.walk
@@ -224,7 +249,8 @@ def _gains(
     except np.linalg.LinAlgError:
         raise DynamicsError(
             "Kalman: the gains of the filter do not settle: some motions neither decay nor are seen by the sensors, or no "
-            "disturbance acts on them."
+            "disturbance acts on them. A feedback that uses them needs more sensors, such as a StarTracker for an attitude; what "
+            "floats needs a disturbance of its own joint, too, as without it the filter is sure of the momentum."
         ) from None
     gains = {}
     for m in range(int(late.max(initial=0)), -1, -1):

@@ -2,7 +2,7 @@ r"""Readings of sensors as filters expect them, with their derivatives and their
 
 A reading is h(q, v, tau). Its derivatives H with respect to x, [dq, dv] = T x, are those of the coordinates and speeds
 that it reads, or central differences. Accelerometers and force-torque sensors also depend on the generalized forces tau,
-by the derivatives J; readings are linear in tau. A star tracker differs from what is expected by a small rotation.
+by the derivatives J; readings are linear in tau. A star tracker differs from what is expected by a rotation.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 from limber.assembly.system import System
 from limber.checks import Array, listed, numbers, shown, suggestion
 from limber.control.filter_noise import reading_deviation, spread
+from limber.control.joints import not_plain
 from limber.control.sensors import (
     Accelerometer,
     Encoder,
@@ -27,6 +28,7 @@ from limber.control.sensors import (
 )
 from limber.control.sensors.base import Instant
 from limber.dynamics import forward_dynamics, integrate
+from limber.dynamics.difference import rotation_between
 from limber.errors import ArgumentTypeError, ArgumentValueError
 
 #: Sensors whose readings depend on q and v alone, and those whose readings also depend on the generalized forces.
@@ -104,8 +106,14 @@ class FilterSensor:
         found = tuple(self.reader.labels)
         return found if len(found) == self.reader.errors else ("x", "y", "z")
 
-    def difference(self, reading: Array, expected: Array) -> Array:
-        """The error (errors,) that makes one reading of another."""
+    def difference(self, reading: Array, expected: Array, far: bool = False) -> Array:
+        """The error (errors,) that makes one reading of another.
+
+        far : whether these are readings in states that may be far apart; rotations are then rotation vectors, for
+            joints with quaternions.
+        """
+        if far and isinstance(self.sensor, StarTracker) and not_plain(self._system):
+            return rotation_between(expected, reading)
         return self.sensor.difference(reading, expected)
 
     def slopes(self, q: Array, v: Array, tau: Array, T: Array) -> tuple[Array, Array]:

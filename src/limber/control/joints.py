@@ -16,8 +16,7 @@ from limber.errors import ArgumentTypeError, ArgumentValueError
 
 @dataclass(frozen=True, eq=False)
 class JointPlaces:
-    """Joint speeds by name, with their places in q and v, for joints whose speeds are the rates of their
-    coordinates."""
+    """Joint speeds by name, with their places in v, and in q where they are the rates of coordinates."""
 
     labels: tuple[str, ...]
     q: np.ndarray
@@ -118,6 +117,32 @@ def joint_places(
     if not names:
         raise ArgumentValueError(f"{owner}: {system.name!r} has no joint with plain coordinates.")
     return JointPlaces(tuple(labels), np.array(q), np.array(v))
+
+
+def torque_places(system: System, bodies: Any, owner: str) -> JointPlaces:
+    """The joint speeds on which torques act: those of the named bodies, of any joint; None stands for all joints without
+    quaternions.
+    """
+    if bodies is None:
+        return joint_places(system, None, owner, with_rates=False)
+    names = [system.body_of(name, f"{owner}: body") for name in body_names(bodies, owner)]
+    if all(system.joints[name].nq == system.joints[name].dofs for name in names):
+        return joint_places(system, bodies, owner, with_rates=False)
+    found = []
+    for name in body_names(names, owner):
+        joint, where = system.joints[name], system.layout[name].v_joint
+        if joint.nq == joint.dofs:
+            found.append(joint_places(system, name, owner, with_rates=False))
+        else:
+            labels = tuple(f"{name}[{i}]" for i in range(joint.dofs))
+            found.append(
+                JointPlaces(labels, np.zeros(0, dtype=int), np.arange(where.start, where.stop))
+            )
+    return JointPlaces(
+        tuple(label for x in found for label in x.labels),
+        np.concatenate([x.q for x in found]),
+        np.concatenate([x.v for x in found]),
+    )
 
 
 def by_label(system: System, given: Mapping[Any, Any], owner: str) -> dict[Any, Any]:

@@ -53,7 +53,7 @@ from limber.control.filter_past import Past, Reading, Span
 from limber.control.filter_readings import FilterSensor, loads_of, sensors_of
 from limber.control.friction import warn_of_sticking
 from limber.control.joint_controller import driven_channels
-from limber.control.joints import joint_places, not_plain
+from limber.control.joints import joint_places
 from limber.control.linear_model import LinearModel
 from limber.control.linearize import linearized
 from limber.control.sampled import WHOLE, covariance_of_noise
@@ -96,6 +96,7 @@ class Kalman:
     extended : whether A, B and H are recomputed at every estimate.
     record : whether `covariances` keeps P after every sample.
 
+    Errors of joints with quaternions are rotation vectors, as of `lb.difference`; those of the linear filter are from q.
     After a sample, `q` and `v` are the estimate and `covariance` is P. The loop records "estimate", "deviation" (square
     roots of the diagonal of P), "load", "bias <sensor>" and "innovation <sensor>": S^(-1/2) (y - h), which is white with unit
     variance if the filter is consistent (`limber.control.consistency`), and nan where the sensor has sent nothing new. A
@@ -172,8 +173,6 @@ class Kalman:
             driven = [i for i, place in enumerate(places.v.tolist()) if place in loop.driven]
             labels = tuple(places.labels[i] for i in driven)
             self._out = driven_channels(self, loop, labels), places.v[driven]
-        if not self.extended and not_plain(s):
-            raise ArgumentValueError(f"Kalman: {s.name!r} has {not_plain(s)}: give extended=True.")
         self._point: Array | None = None
         self._fixed: LinearFilter | None = None
         self._told = self.about is not None
@@ -445,7 +444,7 @@ class Kalman:
         H, h, J = self._expected(reading.sensor, tau)
         by_all = np.zeros((len(H), len(e.P)))
         by_all[:, :n], by_all[:, n + self._load_at] = H, J[:, self._load_places]
-        error = sensor.difference(reading.y, h)
+        error = sensor.difference(reading.y, h, far=self._fixed is not None)
         if len(e.force):
             by_all[:, n + b :] = J
             error = error - J @ e.force

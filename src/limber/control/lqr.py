@@ -10,13 +10,13 @@ observer such as `Kalman`, this is LQG.
 
 The linear model of a closed system has independent coordinates y, and [dq, dv] = T y. Its weights are T^T Q T, and its
 gains act on as many coordinates of the mechanism as it has degrees of freedom: u = u0 - K T_c^-1 x_c, where T_c has the
-rows of T of these coordinates. Where closures hold, it makes no difference which ones they are.
+rows of T of these coordinates. Where closures hold, it makes no difference which ones they are. Torques within an open
+system that floats keep its momenta: the gains are those of a smaller model (`reach`).
 """
 
 from __future__ import annotations
 
 import copy
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -31,23 +31,23 @@ from limber.control.closed_motions import refuse_broken
 from limber.control.controller import Controller, Measured, check_observer
 from limber.control.fed_coordinates import fed_coordinates
 from limber.control.joint_controller import driven_channels
-from limber.control.joints import JointPlaces, joint_places, not_plain, same_layout
+from limber.control.joints import JointPlaces, not_plain, same_layout, torque_places
 from limber.control.late_readings import samples_late, with_late_inputs
 from limber.control.linear_model import LinearModel
 from limber.control.linearize import linearize
 from limber.control.loop import Loop
+from limber.control.reach import reach
 from limber.control.riccati import discrete_riccati
+from limber.dynamics.difference import displacement
 from limber.dynamics.evaluate import check_system
 from limber.dynamics.inverse import inverse_dynamics, mass_matrix
+from limber.dynamics.kinematics import integrate
 from limber.errors import ArgumentTypeError, ArgumentValueError, DynamicsError, ModelWarning, warn
 from limber.simulation.laws import SampledLaw, no_memory
 from limber.simulation.result import Result
 
 #: Weights count as negative below this fraction of the largest one.
 ROUNDING = 1e-12
-#: States are not coupled by entries of A and B below this, with coordinates measured by their inertias, and time by the
-#: fastest motion.
-COUPLED = 1e-12
 
 
 def lqr_gain(model: LinearModel, Q: ArrayLike, R: ArrayLike, sample_time: float = 0.0, delay: float = 0.0) -> Array:  # fmt: skip
@@ -84,7 +84,8 @@ def lqr_gain(model: LinearModel, Q: ArrayLike, R: ArrayLike, sample_time: float 
         raise DynamicsError(
             f"no gains stabilize {model.name!r} with these weights: some of its motions do not decay and are not moved by the inputs "
             f"{', '.join(model.inputs)}, or cost nothing. Give bodies damping, leave out modes that the joints cannot reach "
-            '(modes={"y": ...} of a beam in a plane), add inputs, or weight all states.'
+            '(modes={"y": ...} of a beam in a plane), add inputs, or weight all states. Torques within a system that floats '
+            "do not change its momentum: LQR(..., free=[...]) finds the gains without what they cannot hold."
         )
     return np.array(K, dtype=np.float64)
 
@@ -97,11 +98,14 @@ class LQR(Controller):
     Q, R : weights of [dq, dv] and of the torques; one number, one for each, or a matrix. In a closed system too, Q is for
         all coordinates and speeds, also those that follow from others.
     sample_time : s.
-    bodies : the bodies whose joints have torques; None for all.
+    bodies : the bodies whose joints have torques; None for all joints without quaternions. A joint with a quaternion has
+        torques only if it is named: those of a motor with three axes, or six that push a floating body against the world.
     about : (nq,) the configuration to hold, including the modes (`lb.equilibrium`); or a Result, the motion to follow,
         for example from lb.simulate(s, ..., motion={...}), at its own times. In a closed system, a configuration must be
         an equilibrium that the torques can hold: lb.equilibrium(s, q, locked=bodies). In an open one, a ModelWarning says if
         modes, or joints without torques, are out of balance there.
+    free : what may end anywhere, although torques could move it: names of bodies for all speeds of their joints, or of
+        single speeds, such as "base[3]". Their coordinates and speeds cost nothing, whatever Q says. See below.
     points : for a motion, the number of equidistant times at which gains are computed; they are interpolated in
         between.
     delay : the delay from a sample to the effect of its command that the gains account for, s; by default that of the
@@ -110,8 +114,14 @@ class LQR(Controller):
     system : the model used to compute the gains, if it is not the system of the loop.
 
     Without an observer, sensors must read the positions and speeds of all coordinates on which gains act: all joints of
-    an open system without modes; in a closed system, joints that determine everything else, for example those with
-    motors if the bodies are rigid. Degrees of freedom that the torques do not move, such as bending out of the plane of a planar arm, get no gains.
+    an open system without modes and quaternions; in a closed system, joints that determine everything else, for example
+    those with motors if the bodies are rigid. Degrees of freedom that the torques do not move, such as bending out of the
+    plane of a planar arm, get no gains.
+    Errors of q are `lb.difference(system, about, q)`: rotation vectors for joints with quaternions, of up to half a turn.
+    Torques between bodies do not change the momentum of a system that floats: not everything in it can be held. Of what
+    costs nothing, by zeros in Q or by `free`, gains leave as much free as necessary. Where that is not enough, the
+    position of what floats is left free as well, then rotors such as reaction wheels, then its attitude, and a
+    ModelWarning says which. `reached` is the plant without them, for margins.
     Along a motion, a command has the torques of the motion at the middle of the time for which it is held, after the
     delay. After the end of a motion the joints are held at their final positions, with the modes in equilibrium. `gains` is
     (points, torques, states), with states [dq, dv] and then the pending commands; in a closed system the columns of
@@ -126,6 +136,7 @@ class LQR(Controller):
         sample_time: float,
         about: Any,
         bodies: Any = None,
+        free: Any = None,
         points: int = 11,
         delay: float | None = None,
         observer: Any = None,
@@ -134,7 +145,7 @@ class LQR(Controller):
         self.sample_time = number("sample_time", sample_time, above=0.0)
         self.delay = None if delay is None else number("delay", delay, minimum=0.0)
         check_observer(observer)
-        self.Q, self.R, self.bodies, self.observer = Q, R, bodies, observer
+        self.Q, self.R, self.bodies, self.free, self.observer = Q, R, bodies, free, observer
         if system is not None:
             check_system(system)
         self.system = system
@@ -154,13 +165,8 @@ class LQR(Controller):
     def prepare(self, loop: Any) -> None:
         """Compute the gains."""
         s: System = loop.system
-        what = "" if s.closures else not_plain(s)
-        if what:
-            raise ArgumentValueError(
-                f"LQR is for systems with plain coordinates, but {s.name!r} has {what}. lqr_gain computes gains for its "
-                "linear model."
-            )
-        places = self._places = joint_places(s, self.bodies, "LQR")
+        self._system = s
+        places = self._places = torque_places(s, self.bodies, "LQR")
         if loop.actuators:  # before R is compared with the number of joints
             driven_channels(self, loop, places.labels)
         self._nominal(s, places)
@@ -178,9 +184,12 @@ class LQR(Controller):
                 driven_channels(self, loop, places.labels),
             )
         models = linearize(design, q, v, tau, inputs=torque_inputs(s, places))
-        self._fed = fed_coordinates(s, q[0], places, loop, self.observer is not None)
-        inertias = mass_matrix(design, q)
-        self._small = [self._gains_of(models[i], inertias[i]) for i in range(len(self.times))]
+        weights = _weights("Q", self.Q, 2 * s.nv)
+        self._reach = reach(design, models, (q, v), places, weights, self.free)
+        everything = np.arange(s.nv)
+        acting = np.unique(np.concatenate(self._reach.kept) % s.nv) if self._reach.reduced else everything  # fmt: skip
+        self._fed = fed_coordinates(s, q[0], places, loop, self.observer is not None, acting)
+        self._small = [self._gains_of(models[i], i) for i in range(len(self.times))]
         self.gains = np.array([self._fed.gains(K, models[i]) for i, K in enumerate(self._small)])
         self._acting = self._fed.acting(self.gains)
         self._read = [x for x in loop.sensors if x.name in self._fed.sensors]
@@ -192,22 +201,19 @@ class LQR(Controller):
             self._observe_about(self._first(s))
             self.uses = self.observer.uses
 
-    def _gains_of(self, model: LinearModel, M: Array) -> Array:
+    def _gains_of(self, model: LinearModel, i: int) -> Array:
         """The gains at one point, of the states of the model; those of states that the torques do not move are zero."""
-        places = self._prepared
-        kept, n = moved_states(model, M, places.v), model.order
+        places, found = self._prepared, self._reach
+        kept, n = found.kept[i], model.order
         if not len(kept):
+            locks = "the closures of {} lock these joints here" if self._system.closures else "nothing in {} that costs moves"  # fmt: skip
             raise ArgumentValueError(
-                f"LQR: the torques of {listed(places.labels)} move nothing: the closures of {model.name!r} lock these joints here. Name other "
+                f"LQR: the torques of {listed(places.labels)} move nothing: {locks.format(repr(model.name))}. Name other "
                 "joints, bodies=[...]."
             )
-        inner = replace(
-            model, A=model.A[np.ix_(kept, kept)], B=model.B[kept], C=model.C[:, kept],
-            states=tuple(model.states[i] for i in kept), T=None,
-        )  # fmt: skip
         T = np.eye(n) if model.T is None else model.T
-        Q = (T.T @ _weights("Q", self.Q, len(T)) @ T)[np.ix_(kept, kept)]
-        gains = lqr_gain(inner, Q, self.R, self.sample_time, self._delay)
+        Q = (T.T @ found.weights @ T)[np.ix_(kept, kept)]
+        gains = lqr_gain(found.inner(i, model), Q, self.R, self.sample_time, self._delay)
         K = np.zeros((len(gains), n + gains.shape[1] - len(kept)))
         K[:, kept], K[:, n:] = gains[:, : len(kept)], gains[:, len(kept) :]
         return K
@@ -261,7 +267,7 @@ class LQR(Controller):
         if self.observer is not None:
             q, v = self.observer.update(t, measured)
         wanted, speed, torque = self._nominal_at(t)
-        x = self._fed.off(q - wanted, v - speed)
+        x = self._fed.off(displacement(self._system, wanted, q), v - speed)
         change = -self._gain(t) @ np.append(x, self._sent)
         if self._past:
             self._sent = np.vstack([change, self._sent[:-1]])
@@ -279,15 +285,17 @@ class LQR(Controller):
         Loop(system, made)
         if made._past:
             return "LQR with a delay"
-        places, fed = made._prepared.v, made._fed
+        places, fed, at = made._prepared.v, made._fed, made._fed.q
+        if at is None:
+            return "LQR of joints with quaternions, or of several axes that turn each other"
 
         def reference(t: float, start: Array) -> tuple[Array, Array]:
             position, speed, torque = made._nominal_at(t)
-            return np.append(position[fed.q], speed[fed.v]), torque
+            return np.append(position[at], speed[fed.v]), torque
 
         gains = made._acting[0] if len(made.times) == 1 else made._gain
         limit, memory = np.full(len(places), np.inf), no_memory(len(places), 2 * len(fed.v))
-        return SampledLaw(self.sample_time, fed.q, fed.v, places, limit, reference, gains, memory)
+        return SampledLaw(self.sample_time, at, fed.v, places, limit, reference, gains, memory)
 
     def _nominal_at(self, t: float) -> tuple[Array, Array, Array]:
         """Coordinates and speeds of the motion at a sample, and the mean torques while its command is held."""
@@ -302,7 +310,11 @@ class LQR(Controller):
         part = (t - times[0]) / (times[-1] - times[0]) * (len(times) - 1)
         i = min(max(int(part), 0), len(times) - 2)
         f = min(max(part - i, 0.0), 1.0)
-        return tuple((1.0 - f) * x[i] + f * x[i + 1] for x in (q, v, torque))  # type: ignore[return-value]
+        between = [(1.0 - f) * x[i] + f * x[i + 1] for x in (q, v, torque)]
+        if not_plain(self._system):
+            step = displacement(self._system, q[i], q[i + 1])
+            between[0] = integrate(self._system, q[i], step, f)
+        return between[0], between[1], between[2]
 
     def _gain(self, t: float) -> Array:
         """The gains at a time, of the coordinates on which they act."""
@@ -326,6 +338,26 @@ class LQR(Controller):
                 "LQR is not in a loop yet: pass it to lb.control.Loop or lb.simulate."
             )
         return self._places
+
+    def reached(self, plant: LinearModel) -> LinearModel:
+        """A plant about the first point, with only the states that matter to the loop: for `margins` and `spillover`.
+
+        It is for what floats: momenta that no torque changes keep their values, and the speeds that are left free follow
+        from the others. What the gains and the readings do not depend on, such as the position of a spacecraft, is left
+        out; the full plant has poles at rest there, which nothing controls. What sensors show remains: if they read four
+        wheels that are all free, so does the motion of these that leaves the attitude alone.
+
+        plant : with the states of `lb.linearize`, and the outputs that `linear` takes: all states, or `Kalman.seen(plant)`.
+            Put the controller in a loop first.
+        """
+        law = self.linear()
+        if plant.outputs != law.inputs or plant.states != self._names or plant.dt:
+            raise ArgumentValueError(
+                f"plant must be continuous, with the states {listed(self._names[:3])}, ... of lb.linearize(system, ...), and the "
+                f"outputs {listed(law.inputs[:3])}, ...; got {plant.name!r} with the outputs {listed(plant.outputs[:3])}, ..."
+            )
+        used = np.vstack([law.B, law.D]) != 0.0
+        return self._reach.seen(plant, np.flatnonzero(used.any(axis=0)))
 
     def linear(self) -> LinearModel:
         """Return the gains at the first point as a discrete model from the states of `lb.linearize` to the torques.
@@ -384,28 +416,6 @@ def _warn_of_imbalance(
             "these bodies locked, finds one.",
             ModelWarning,
         )
-
-
-def moved_states(model: LinearModel, M: Array, torques: np.ndarray) -> np.ndarray:
-    """The states of a model of `linearize` that its inputs move, directly or through other states.
-
-    M : (nv, nv) the mass matrix.
-    torques : the places in v of the inputs.
-    """
-    nv, n = len(M), model.order // 2
-    T = np.eye(nv) if model.T is None else model.T[:nv, :n]
-    unit = np.sqrt(np.einsum("ij,ik,kj->j", T, M, T))
-    A = np.abs(model.A) * np.outer(np.tile(unit, 2), np.tile(1.0 / unit, 2))
-    rate = max(float(np.sqrt(A[n:, :n].max(initial=0.0))), float(A[n:, n:].max(initial=0.0))) or 1.0
-    time = np.repeat([1.0, 1.0 / rate], n)
-    linked = A * np.outer(time, 1.0 / time) / rate > COUPLED
-    B = np.abs(model.B) * np.outer(np.tile(unit, 2), np.sqrt(np.diag(M)[torques]))
-    moved = (B > COUPLED).any(axis=1)
-    while True:
-        more = moved | linked[:, moved].any(axis=1)
-        if (more == moved).all():
-            return np.flatnonzero(moved)
-        moved = more
 
 
 def torque_inputs(system: System, places: JointPlaces) -> list[tuple]:

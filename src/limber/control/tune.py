@@ -37,9 +37,10 @@ from limber.control.friction import without_friction
 from limber.control.joints import JointPlaces, bodies_of, deformed, joint_places
 from limber.control.linearize import linearize
 from limber.control.loop import Loop
-from limber.control.lqr import LQR, moved_states, state_feedback, torque_inputs
+from limber.control.lqr import LQR, state_feedback, torque_inputs
 from limber.control.margins import Margins, margins
 from limber.control.pid import PD
+from limber.control.reach import moved_states
 from limber.control.weight import weight_slopes, weight_torques
 from limber.dynamics.equilibrium import equilibrium
 from limber.dynamics.evaluate import check_system
@@ -292,7 +293,7 @@ def _refuse_other_joints(s: System) -> None:
         kind = "a quaternion" if turned else "several axes that turn each other"
         raise ArgumentValueError(
             f"tune is for systems whose joints all have plain coordinates, but {s.name!r} has "
-            f"{kind} in the joint of {listed(others)}."
+            f"{kind} in the joint of {listed(others)}. LQR supports such joints."
         )
 
 

@@ -2,6 +2,7 @@
 
 from limber.dynamics.damping import ModalDamping, modal_damping
 from limber.dynamics.derivatives import Derivatives, derivatives
+from limber.dynamics.difference import difference
 from limber.dynamics.energy import kinetic_energy, momentum, potential_energy
 from limber.dynamics.equilibrium import equilibrium
 from limber.dynamics.follow import LoadPath, follow
@@ -19,6 +20,7 @@ __all__ = [
     "acceleration",
     "bias",
     "derivatives",
+    "difference",
     "equilibrium",
     "follow",
     "forward_dynamics",

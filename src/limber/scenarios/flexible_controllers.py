@@ -25,9 +25,11 @@ from limber.dynamics import pose
 from limber.io.document import Where
 from limber.io.fields import Axis, Flag, Name, Number, choice, whole
 from limber.io.section import Section
+from limber.scenarios.floating import floats
 from limber.scenarios.joint_paths import PathSection
 from limber.scenarios.references import Paths, ReferenceSection, reference_of
 from limber.scenarios.sensors import NotNegative, OneEach, Positive
+from limber.scenarios.states import StateSection, check_quaternions
 from limber.simulation import simulate
 from limber.trajectories import Together, Trajectory
 
@@ -111,16 +113,19 @@ class ActiveDampingSection(FollowingSection):
 
 
 class LQRSection(Section):
-    """State feedback about the initial positions of the joints, with bodies bent by their weight, or along joint paths. See
-    `limber.control.LQR`.
+    """State feedback about a configuration, with bodies bent by their weight, or along joint paths. See
+    `limber.control.LQR`. The configuration is that of the initial positions of the joints, with the entries of `about`.
 
-    With a reference, the nominal motion is the one in which the joints follow their paths exactly.
+    With a reference, the nominal motion is the one in which the joints follow their paths exactly; joints with a
+    quaternion, such as that of a floating base, need no path and move freely then.
     """
 
     Q: OneEach
     R: OneEach
     sample_time: Positive
     bodies: list[Name] | None = None
+    free: list[Name] | None = None
+    about: StateSection | None = None
     reference: dict[Name, ReferenceSection] | None = None
     points: Annotated[int, whole(2, 10_000)] = 11
     delay: NotNegative | None = None
@@ -134,10 +139,20 @@ class LQRSection(Section):
                 raise (where / "reference" / name).error(
                     "must be a path. To hold a joint where it starts, leave it out."
                 )
+        if self.about is not None and paths:
+            raise where.error("has both a reference and about: give one of them.", "about")
+        start = q0
+        if self.about is not None:
+            start = self.about.fill(system, "q", q0, where / "about")
+            check_quaternions(system, start, where / "about")
         about: Any
         with where.checked():
             if paths:
-                held = [n for n, j in system.joints.items() if j.dofs and n not in paths]
+                held = [
+                    n
+                    for n, j in system.joints.items()
+                    if j.dofs and n not in paths and not floats(j)
+                ]
                 if held:
                     raise (where / "reference").error(
                         f"has no path of {', '.join(map(repr, held))}: give one for each joint, such as {{hold: {{}}}}."
@@ -145,11 +160,13 @@ class LQRSection(Section):
                 longest = max(path.duration for path in paths.values())
                 about = simulate(system, longest, q0=q0, motion=dict(paths), every=self.sample_time)
             else:
-                about = _resting(system, q0)
-            observer = None if self.kalman is None else self.kalman.build(system, q0)
+                about = _resting(system, start)
+            observer = None
+            if self.kalman is not None:
+                observer = self.kalman.build(system, q0 if self.kalman.extended else start)
             made = LQR(
                 self.Q, self.R, sample_time=self.sample_time, about=about, bodies=self.bodies,
-                points=self.points, delay=self.delay, observer=observer,
+                free=self.free, points=self.points, delay=self.delay, observer=observer,
             )  # fmt: skip
         return made, paths
 
