@@ -319,7 +319,9 @@ def test_other_bodies_may_have_names_like_those_of_parts():
     for name in ("payload", "link (part 1)"):
         a = lb.Assembly("names", gravity=(0, -9.0, 0))
         a.attach("link", lb.beam(LENGTH, section=SLENDER, modes=2), lb.Fixed())
-        a.attach(name, lb.RigidBody(4.0, inertia=(1, 1, 1)), lb.Prismatic("y"), to="link", at="node5")
+        a.attach(
+            name, lb.RigidBody(4.0, inertia=(1, 1, 1)), lb.Prismatic("y"), to="link", at="node5"
+        )
         s = a.build()
         result = lb.Result(s, np.zeros(1), s.neutral()[None], *np.zeros((2, 1, s.nv)))
         found.append(result.section_forces("link").forces)
