@@ -218,7 +218,7 @@ def _gauges(
         if change:
             warn(
                 f"gauges: the strain of {gauge.name!r} per unit of each mode depends on {', '.join(change)}, because shear "
-                "deformation or taper couples the stiffnesses of the beam. The FMU has it for the present values: if they "
+                "deformation, taper or a whole matrix couples the stiffnesses of the beam. The FMU has it for the present values: if they "
                 "change, its strain is off by a fraction of the change. stiffness_scale leaves it exact.",
                 ModelWarning,
             )
