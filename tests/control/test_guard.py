@@ -151,6 +151,10 @@ def test_wrong_arguments_are_named():
         lb.control.Guard(Counter(), recover=0)
     with pytest.raises(lb.LimberError, match="has no method 'start'"):
         lb.control.Guard(object())
+    ends = Counter()
+    ends.finish = 3.0  # a time: it would be called when the motion has ended
+    with pytest.raises(lb.LimberError, match=r"Counter.finish must be a method, .* got 3.0: give"):
+        lb.control.Guard(ends)
 
 
 def test_a_reference_that_is_nan_for_a_while_is_held_and_then_stopped(s):

@@ -220,6 +220,23 @@ def test_gauges_that_do_not_fit_are_refused(tmp_path):
     assert not path.exists()
 
 
+def test_stiffnesses_that_change_what_a_gauge_reads_are_said(tmp_path):
+    """The modes of a beam with shear deformation carry other strains with another EI alone; scaled ones do not."""
+    a, E = lb.Assembly("deep"), lb.Material(E=200e9, nu=0.3, rho=7800.0)
+    section = lb.Section.rectangle(0.06, 0.04, E)
+    a.attach("deep", lb.beam(1.0, section=section, modes={"z": 2}), lb.Revolute("y"))
+    a.attach("thin", lb.beam(1.0, section=section.slender(), modes={"z": 2}), lb.Revolute("y"), to="deep", at="tip")  # fmt: skip
+    s = a.build()
+    gauges = [lb.control.StrainGauge(x, at=0.2, z=0.03, rate=1.0, name=x) for x in ("deep", "thin")]
+    rows = gauges[0].rows(s)
+    changed = gauges[0].rows(s.with_parameters({"deep.EI": 0.5 * s.parameters["deep.EI"].value}))
+    assert np.abs(changed - rows).max() > 1e-3 * np.abs(rows).max()
+    with pytest.warns(lb.ModelWarning, match="the strain of 'deep' .* depends on deep.EI, because"):
+        lb.exchange.fmu(s, tmp_path / "x.fmu", gauges=gauges)
+    some = ["*.mass", "thin.EI", "*.stiffness_scale"]
+    lb.exchange.fmu(s, tmp_path / "x.fmu", gauges=gauges, parameters=some)  # without a warning
+
+
 @pytest.mark.parametrize("version", VERSIONS)
 def test_directional_derivatives_are_those_of_the_engine(arms, version):
     s, made = arms

@@ -9,7 +9,7 @@ from numba import cfunc, types
 
 import limber as lb
 from limber.dynamics.cores import at_most_cores
-from limber.simulation import case_threads
+from limber.simulation import batch, case_threads
 from limber.simulation.table import Table
 
 
@@ -22,45 +22,85 @@ class Bar:
 
 
 @contextmanager
-def measured(monkeypatch, cost):
-    """Cases that take cost(threads) seconds each by the clock; yields the threads that were tried."""
-    now, tried, run = [0.0], [], case_threads._run
+def measured(monkeypatch, seconds):
+    """Cases of which an evaluation takes seconds(threads) by the clock; yields the threads that were tried."""
+    tried, run = [], case_threads._run
 
     def timed(pool, function, waiting, bar, at_once):
-        count = run(pool, function, waiting, bar, at_once)
-        now[0] += count * cost(at_once)
         tried.append(at_once)
-        return count
+        costs = run(pool, function, waiting, bar, at_once)
+        return [(work, work * seconds(at_once)) for work, _ in costs]
 
     with monkeypatch.context() as m:
         m.setattr(case_threads, "_run", timed)
-        m.setattr(case_threads.time, "perf_counter", lambda: now[0])
         yield tried
 
 
 @pytest.mark.parametrize(
-    "cost, expected",
+    "seconds, expected",
     [
-        (lambda n: 1.0, [1, 2, 1]),  # all of it holds the lock
-        (lambda n: 1.0 + 0.2 * n, [1, 2, 1]),  # and more threads are slower
-        (lambda n: max(1.0 / n, 0.3), [1, 2, 4, 8, 4]),
-        (lambda n: 1.0 / n, [1, 2, 4, 8, 12, 12]),
+        (lambda n: n, [1, 2, 1]),  # all of it holds the lock
+        (lambda n: n * (1.0 + 0.2 * n), [1, 2, 1]),  # and more threads are slower
+        (lambda n: max(1.0, 0.3 * n), [1, 2, 4, 8, 4]),
+        (lambda n: 1.0, [1, 2, 4, 8, 12, 12]),
     ],
 )
-def test_cases_in_python_use_as_many_threads_as_are_faster(monkeypatch, cost, expected):
+def test_cases_in_python_use_as_many_threads_as_are_faster(monkeypatch, seconds, expected):
+    """Whatever the cases cost: from one to a hundred times as much."""
+    cost = np.random.default_rng(0).integers(1, 100, 100).tolist()
     seen, bar = [], Bar()
-    with at_most_cores(12), measured(monkeypatch, cost) as tried:
+
+    def run(case):
+        seen.append(case)
+        return cost[case]
+
+    with at_most_cores(12), measured(monkeypatch, seconds) as tried:
         monkeypatch.setattr(case_threads, "cores", lambda: 12)
-        case_threads.run_cases(seen.append, range(100), bar, True)
+        case_threads.run_cases(run, range(100), bar, True)
     assert tried == expected
     assert sorted(seen) == list(range(100)) and bar.done == 100
+
+
+def test_cases_that_fail_at_once_are_no_measurement(monkeypatch):
+    with measured(monkeypatch, lambda n: 1.0) as tried:
+        monkeypatch.setattr(case_threads, "cores", lambda: 4)
+        case_threads.run_cases(lambda case: int(case > 5), range(40), Bar(), True)
+    assert tried == [1, 1, 1, 1, 2, 4, 4]
+
+
+def test_a_batch_knows_what_its_cases_cost():
+    """The measurement uses the evaluations of each case; of a failed one up to its failure."""
+    a = lb.Assembly("pendulum")
+    a.attach("link", lb.RigidBody(1.0, (1.0, 0, 0)), lb.Revolute("z"))
+    s, found, run_cases = a.build(), [], case_threads.run_cases
+
+    def torque(t, q, v):
+        if t > 0.05 and q[0] > 0.5:
+            raise ValueError("too far")
+        return 0 * v
+
+    def noted(run, cases, bar, python):
+        run_cases(lambda case: found.append(run(case)) or found[-1], cases, bar, python)
+
+    with pytest.MonkeyPatch.context() as m:
+        m.setattr(batch, "run_cases", noted)
+        given = {"torque": torque, "method": "rk4", "step": 0.01, "every": 0.05, "progress": False}
+        result = lb.simulate(s, 0.1, q0=[[0.0], [0.1], [1.0]], **given)
+    assert result.status.tolist() == ["finished", "finished", "failed"]
+    assert found[0] == result[1].statistics.evaluations >= 40
+    assert 0 < found[1] < 40
 
 
 @pytest.mark.parametrize("count", [0, 1, 3, 7])
 def test_few_cases_run_once_each(count):
     for python in (False, True):
         seen, bar = [], Bar()
-        case_threads.run_cases(seen.append, range(count), bar, python)
+
+        def run(case, seen=seen):
+            seen.append(case)
+            return 1
+
+        case_threads.run_cases(run, range(count), bar, python)
         assert sorted(seen) == list(range(count)) and bar.done == count
 
 

@@ -228,6 +228,24 @@ def test_results_do_not_depend_on_cores_or_on_other_cases(hub):
         assert np.array_equal(getattr(one, name)[20:30], getattr(few, name))
 
 
+def test_code_is_generated_once_for_all_batches_of_a_system(hub, monkeypatch):
+    from limber.codegen import compiler
+
+    given, times = cases(hub, 3), OPTIONS | {"every": 2.0**-4, "engine": "generated"}
+    law = controlled(ki=20.0)
+
+    def batches():
+        q0, v0 = given["q0"], given["v0"]
+        yield lb.simulate(hub, 0.125, **given, **times)
+        yield lb.simulate(hub, 0.125, q0=q0, v0=v0, **times)
+        yield lb.simulate(hub, 0.125, q0=q0, v0=v0, torque=law, **times)
+
+    first = list(batches())
+    monkeypatch.setattr(compiler, "_step", None)
+    for one, other in zip(first, batches(), strict=True):
+        assert np.array_equal(one.q, other.q)
+
+
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs a timer")
 def test_ctrl_c_ends_a_batch_within_its_steps(hub):
     given = {"q0": cases(hub, 16)["q0"], "engine": "generated"} | OPTIONS | {"every": None}

@@ -312,3 +312,17 @@ def test_moments_in_an_environment_are_those_of_the_modes():
     with pytest.warns(lb.ModelWarning, match="do not include what the environment does"):
         moment = felt.section_forces("link", [0.0]).moment_z[0]
     assert moment == pytest.approx(beam_forces(body, [0.0]).moment_z @ result.q[0], rel=EXACT)
+
+
+def test_other_bodies_may_have_names_like_those_of_parts():
+    found = []
+    for name in ("payload", "link (part 1)"):
+        a = lb.Assembly("names", gravity=(0, -9.0, 0))
+        a.attach("link", lb.beam(LENGTH, section=SLENDER, modes=2), lb.Fixed())
+        a.attach(
+            name, lb.RigidBody(4.0, inertia=(1, 1, 1)), lb.Prismatic("y"), to="link", at="node5"
+        )
+        s = a.build()
+        result = lb.Result(s, np.zeros(1), s.neutral()[None], *np.zeros((2, 1, s.nv)))
+        found.append(result.section_forces("link").forces)
+    np.testing.assert_array_equal(*found)

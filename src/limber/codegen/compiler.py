@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from os import PathLike
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from numpy.typing import ArrayLike
 
@@ -32,6 +33,8 @@ from limber.errors import ArgumentTypeError, ArgumentValueError, DynamicsError, 
 from limber.native import c_compiler
 
 TARGETS = ("c", "c-package", "casadi", "cuda")
+#: The functions of batches, by their parameters, lanes and law.
+_rollouts: WeakKeyDictionary[System, dict[tuple, Rollout]] = WeakKeyDictionary()
 #: Code with more operations than this takes minutes to compile.
 LARGE = 400_000
 LANES = (1, 2, 4, 8, 16, 32, 64)
@@ -224,10 +227,19 @@ def controlled_rollout(
 def rollout_in_lanes(
     system: System, parameters: Sequence[str], lanes: int, law: LawPlaces | None = None, model: System | None = None
 ) -> Rollout:  # fmt: skip
-    """Whole simulations in C, with constant torques or a control law, which may have a model."""
+    """Whole simulations in C, with constant torques or a control law, which may have a model.
+
+    They are kept for further batches of the system, unless the law has a model, which is new in every batch.
+    """
+    kept, key = _rollouts.setdefault(system, {}), (tuple(parameters), lanes, law)
+    if model is None and key in kept:
+        return kept[key]
     program = _step(system, parameters)
     _warn_of_size(program)
-    return Rollout(program, lanes, law, _inverse(model))
+    made = Rollout(program, lanes, law, _inverse(model))
+    if model is None:
+        kept[key] = made
+    return made
 
 
 def _step(system: System, parameters: Sequence[str]) -> Program:

@@ -40,6 +40,9 @@ if TYPE_CHECKING:
     from limber.control.linear_model import LinearModel
     from limber.control.loop import Loop
 
+#: The methods that a controller may have.
+OPTIONAL = ("prepare", "safe_command", "outputs", "idle", "finish", "linear")
+
 
 class Measured:
     """The measurements at a sample: for every sensor, by name, the last reading that has arrived.
@@ -191,6 +194,13 @@ def check_controller(controller: Any) -> float:
             raise ArgumentTypeError(
                 f"controller must have sample_time, start(t, measured) and command(t, measured), as lb.control.PD has; {name} "
                 f"has no method {method!r}."
+            )
+    for method in OPTIONAL:
+        given = getattr(controller, method, None)
+        if given is not None and not callable(given):
+            raise ArgumentTypeError(
+                f"controller: {name}.{method} must be a method, which a loop calls, got {shown(given)}: give the attribute "
+                "another name."
             )
     if getattr(controller, "sample_time", None) is None:
         raise ArgumentTypeError(

@@ -2,7 +2,8 @@
 
 Compiled integrators let other threads run.  Python functions, such as controllers, do not: threads that call them often
 wait for each other, and sixteen may take three times as long as one.  How often is not known before, so cases with such
-functions begin in one thread, and more are used as long as they make the batch faster.
+functions begin in one thread, and more are used as long as they make the batch faster: as long as all threads together
+evaluate more states in a second.  Cases may take very different times, so their number says nothing.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from limber.simulation.signals import compiled_function
 from limber.simulation.table import Table
 from limber.trajectories import Trajectory
 
+#: The evaluations of a case, 0 if they are not known, and the seconds that it took.
+Cost = tuple[int, float]
 #: More threads must make a batch faster by this factor to be worthwhile.
 FASTER = 1.15
 #: Cases of each thread for a measurement.
@@ -28,16 +31,23 @@ TRIAL = 2
 
 
 def run_cases(
-    run: Callable[[int], None], cases: Sequence[int], bar: CaseProgress, python: bool
+    run: Callable[[int], int], cases: Sequence[int], bar: CaseProgress, python: bool
 ) -> None:
     """Run cases on all cores; after an error or an interruption no further ones are started.
 
+    run : returns the number of evaluations that the case took; 0 if it is not known.
     python : whether they may call functions of Python.
     """
     waiting, most = iter(cases), cores()
+
+    def timed(case: int) -> Cost:
+        began = time.perf_counter()
+        evaluations = run(case)
+        return evaluations, time.perf_counter() - began
+
     with ThreadPoolExecutor(most) as pool:
-        threads = _worthwhile(pool, run, waiting, bar, most) if python else most
-        _run(pool, run, waiting, bar, threads if python else 2 * most)
+        threads = _worthwhile(pool, timed, waiting, bar, most) if python else most
+        _run(pool, timed, waiting, bar, threads if python else 2 * most)
 
 
 def _worthwhile(pool, run, waiting: Iterable[int], bar: CaseProgress, most: int) -> int:
@@ -45,10 +55,15 @@ def _worthwhile(pool, run, waiting: Iterable[int], bar: CaseProgress, most: int)
     best, fastest = 1, 0.0
     threads = 1
     while True:
-        began = time.perf_counter()
-        done = _run(pool, run, islice(waiting, TRIAL * threads), bar, threads)
-        speed = done / (time.perf_counter() - began)
-        if done < TRIAL * threads or speed < FASTER * fastest:
+        costs = _run(pool, run, islice(waiting, TRIAL * threads), bar, threads)
+        if len(costs) < TRIAL * threads:
+            return best
+        known = [cost for cost in costs if cost[0]]
+        if not known:
+            continue  # these cases failed: measure others
+        evaluations, seconds = (sum(x) for x in zip(*known))
+        speed = threads * evaluations / seconds
+        if speed < FASTER * fastest:
             return best
         best, fastest = threads, speed
         if threads == most:
@@ -56,20 +71,18 @@ def _worthwhile(pool, run, waiting: Iterable[int], bar: CaseProgress, most: int)
         threads = min(2 * threads, most)
 
 
-def _run(pool, run, waiting: Iterable[int], bar: CaseProgress, at_once: int) -> int:
-    """Run cases, some of them at the same time; return how many there were."""
+def _run(pool, run, waiting: Iterable[int], bar: CaseProgress, at_once: int) -> list[Cost]:
+    """Run cases, some of them at the same time; return what they cost."""
     pending: set[Future] = set()
-    count = 0
+    costs: list[Cost] = []
     try:
         while True:
             for case in islice(waiting, at_once - len(pending)):
                 pending.add(pool.submit(run, case))
-                count += 1
             if not pending:
-                return count
+                return costs
             done, pending = wait(pending, LONGEST_WAIT, FIRST_COMPLETED)
-            for future in done:
-                future.result()
+            costs += [future.result() for future in done]
             bar.show(len(done))
     finally:
         for future in pending:

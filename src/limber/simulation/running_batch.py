@@ -36,8 +36,12 @@ class RunningBatch:
         """The system with the numbers of a case."""
         return self.family.member(case)
 
-    def attempt(self, case: int, run: Callable[[int], Result | None]) -> None:
-        """Carry out work for a case; its result, if any, or its error becomes the outcome of the case."""
+    def attempt(self, case: int, run: Callable[[int], Result | None]) -> int:
+        """Carry out work for a case; its result, if any, or its error becomes the outcome of the case.
+
+        Returns the number of evaluations that this took; 0 without a result.
+        """
+        result = None
         with collected_warnings() as found:
             try:
                 result = run(case)
@@ -50,9 +54,11 @@ class RunningBatch:
             except Exception as error:
                 self._errors.append(error)
                 kind = "" if isinstance(error, LimberError) else f"{type(error).__name__}: "
-                self._put(case, getattr(error, "result", None), "failed", f"{kind}{error}")
+                result = getattr(error, "result", None)
+                self._put(case, result, "failed", f"{kind}{error}")
         if found and case not in self._told:
             self._told[case] = max(found, key=lambda warning: getattr(warning, "degree", np.inf))
+        return 0 if result is None else result.statistics.evaluations
 
     def _put(self, case: int, result: Result | None, status: str, message: str) -> None:
         """Record how a case ended, with its outcome; its rows are stored here and shared with its result."""

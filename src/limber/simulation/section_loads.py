@@ -243,7 +243,10 @@ class _OpenedBeam:
 
 def _opened(system: System, body: str, cut: CutBeam) -> _OpenedBeam:
     """The system with the parts of a beam in its place."""
-    parts = tuple(f"{body} (part {i})" for i in range(len(cut.parts)))
+    beam = body
+    while any(name.startswith(f"{beam} (part ") for name in system.attachments):
+        beam += " "  # another body has the name of a part
+    parts = tuple(f"{beam} (part {i})" for i in range(len(cut.parts)))
     place = np.zeros(3), np.eye(3)
     items: list[Attachment] = []
     for name, item in system.attachments.items():

@@ -19,7 +19,7 @@ from limber.constraints import assemble
 from limber.control.sensors import StrainGauge
 from limber.dynamics.limits import warn_outside_limits
 from limber.dynamics.refusals import quaternions
-from limber.errors import ArgumentTypeError, ArgumentValueError
+from limber.errors import ArgumentTypeError, ArgumentValueError, ModelWarning, warn
 from limber.exchange.fmi import build
 from limber.exchange.fmi.equations import equations
 from limber.exchange.fmi.variables import End, variables
@@ -63,7 +63,8 @@ def fmu(
     accelerations : nodes whose accelerations are outputs, in world axes; unlike the other outputs, they follow the inputs
         at once. An accelerometer reads them without gravity, in its own axes.
     gauges : `control.StrainGauge` objects; the strains that they measure are outputs, by their names, without rate, noise
-        or delay.
+        or delay. If shear deformation or taper couples the stiffnesses of a beam, their parameters do not change the
+        strain per unit of each mode, and a warning says so.
     forces : nodes at which forces and moments are inputs, in world axes.
     tolerance : the relative tolerance of co-simulation, unless the importer sets one; the absolute tolerance is a
         hundredth of it.
@@ -89,15 +90,16 @@ def fmu(
         raise ArgumentValueError(f"tolerance={tolerance} must be less than 1.")
     c_compiler.compiler()  # it is missing before any work is done
     q, v = _start(system, q0, v0)
+    chosen = _parameters(system, parameters)
     found = variables(
         system,
         q,
         v,
-        _parameters(system, parameters),
+        chosen,
         _ends(system, "nodes", nodes),
         _ends(system, "forces", forces),
         _ends(system, "accelerations", accelerations),
-        _gauges(system, gauges),
+        _gauges(system, gauges, chosen),
     )
     build.write(equations(system, found, q), file, version, _identifier(system, name), tolerance)
     return file
@@ -195,7 +197,9 @@ def _ends(system: System, what: str, given: Sequence[str | End]) -> list[End]:
     return found
 
 
-def _gauges(system: System, given: Sequence[StrainGauge]) -> Sequence[StrainGauge]:
+def _gauges(
+    system: System, given: Sequence[StrainGauge], parameters: Sequence[Parameter]
+) -> Sequence[StrainGauge]:
     """Strain gauges that fit the system, with names of their own."""
     if not isinstance(given, Sequence) or not all(isinstance(x, StrainGauge) for x in given):
         raise ArgumentTypeError(
@@ -209,4 +213,27 @@ def _gauges(system: System, given: Sequence[StrainGauge]) -> Sequence[StrainGaug
         raise ArgumentValueError(
             f"gauges: two of them have the name {twice[0]!r}; give each its own name=..., which is that of the variable."
         )
+    for gauge in given:
+        change = [p.name for p in parameters if _changes(system, gauge, p)]
+        if change:
+            warn(
+                f"gauges: the strain of {gauge.name!r} per unit of each mode depends on {', '.join(change)}, because shear "
+                "deformation, taper or a whole matrix couples the stiffnesses of the beam. The FMU has it for the present values: if they "
+                "change, its strain is off by a fraction of the change. stiffness_scale leaves it exact.",
+                ModelWarning,
+            )
     return given
+
+
+def _changes(system: System, gauge: StrainGauge, parameter: Parameter) -> bool:
+    """Whether the readings of a gauge per unit of each mode depend on a stiffness."""
+    if parameter.body != gauge.body:
+        return False
+    if parameter.quantity == "stiffness":
+        return gauge.at is not None
+    body = system.bodies[gauge.body]
+    if parameter.quantity not in getattr(body, "stiffness_parameters", ()):
+        return False
+    rows = gauge.rows(system)
+    other = gauge.rows(system.with_parameters({parameter.name: 1.1 * parameter.value}))
+    return bool(np.abs(other - rows).max() > 1e-6 * np.abs(rows).max())

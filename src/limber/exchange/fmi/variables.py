@@ -122,7 +122,7 @@ def variables(
     twice = [name for name, count in Counter(found.names).items() if count > 1]
     if twice:
         raise ArgumentValueError(
-            f"two variables of the FMU would have the name {twice[0]!r}: give the bodies, joints and nodes other names, "
+            f"two variables of the FMU would have the name {twice[0]!r}: give the bodies, joints, nodes and gauges other names, "
             "without dots."
         )
     return found
