@@ -220,12 +220,9 @@ def test_joints_whose_speeds_are_no_rates_are_refused_and_yet_read():
     a = lb.Assembly("ball")
     a.attach("ball", lb.RigidBody(1.0, inertia=[1.0, 2.0, 2.5]), lb.SimpleJoint(H))
     s = a.build()
-    for make in (
-        lambda: lb.control.PD(1.0, 1.0, sample_time=0.01, bodies="ball"),
-        lambda: lb.control.LQR(1.0, 1.0, sample_time=0.01, about=s.neutral()),
-    ):
-        with pytest.raises(lb.LimberError, match="several axes that turn each other"):
-            lb.control.Loop(s, make())
+    pd = lb.control.PD(1.0, 1.0, sample_time=0.01, bodies="ball")
+    with pytest.raises(lb.LimberError, match="several axes that turn each other"):
+        lb.control.Loop(s, pd)
     with pytest.raises(lb.LimberError, match="several axes that turn each other in the joint of"):
         lb.control.tune(s, "pd", sample_time=0.01)
     q = np.array([0.5, 0.7, 0.9])
