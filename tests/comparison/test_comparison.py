@@ -144,6 +144,7 @@ def test_the_page_has_a_row_for_every_controller_and_a_small_picture(name):
 @pytest.mark.filterwarnings("ignore:Kalman. the friction:limber.errors.ModelWarning")
 # on the changed Canadarm the filter of NMPC goes astray, and with it the programs that are to be solved
 @pytest.mark.filterwarnings("ignore:NMPC. the quadratic program:limber.errors.ModelWarning")
+@pytest.mark.filterwarnings("ignore:Kalman. the filter has lost:limber.errors.ModelWarning")
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SHORT)
 def test_the_best_controllers_settle_and_leave_the_plant_quiet(name):

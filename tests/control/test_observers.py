@@ -105,6 +105,29 @@ def test_a_filter_without_fixed_gains_has_no_margins(s, q):
         c.linear()
 
 
+def test_a_filter_that_lost_the_plant_says_so_once_and_leaves_readings_out(s, q):
+    """A covariance that rounding has spoiled, as that of an estimate far off does, is not used, and no error."""
+    kalman = Kalman(0.05, extended=True)
+    pd = ComputedTorque(100.0, 20.0, model="flexible", reference=[0.5], observer=kalman, **TIMES)
+    update, samples = kalman.update, []
+
+    def spoiled(t, measured):
+        samples.append(t)
+        if len(samples) == 3:
+            kalman._estimate.P[:] = -np.eye(len(kalman._estimate.P))
+        return update(t, measured)
+
+    kalman.update = spoiled
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always", lb.ModelWarning)
+        r = lb.simulate(s, 0.05, q0=q, torque=loop(s, pd), every=0.002)
+    told = [str(w.message) for w in found if "lost the plant at t = " in str(w.message)]
+    assert len(told) == 1 and "sensor 'encoder'" in told[0] and "disturbance=" in told[0]
+    innovation = r.signals["innovation encoder"].y[:, 0]
+    assert np.isfinite(innovation[:2]).all() and np.isnan(innovation[2])
+    assert np.isfinite(r.signals["estimate"].y).all()
+
+
 @pytest.mark.parametrize("extended", [False, True])
 def test_a_filter_knows_when_late_commands_took_effect(s, q, extended):
     """The innovations of an arm on its way to q are as small with a delay of 0.9 samples as with one of a whole sample."""

@@ -255,6 +255,7 @@ class Kalman:
         self.covariances = []
         self._used = dict.fromkeys(self.uses, -math.inf)
         self._innovations: dict[str, Array] = {}
+        self._lost = False  # whether readings were left out
         self._at, self._past = t, None
         if self._length:
             taken = min(measured.taken(name) for name in self.uses)
@@ -457,6 +458,11 @@ class Kalman:
             error = error - H @ e.off(self._point) - J @ (tau - self._fixed.tau)
         R = np.diag(sensor.deviation**2)
         S = by_all @ e.P @ by_all.T + R
+        try:
+            root = np.linalg.cholesky(S)
+        except np.linalg.LinAlgError:
+            self._warn_lost(sensor.name, reading.taken)
+            return np.full(len(error), math.nan)
         G = np.linalg.solve(S, by_all @ e.P).T
         change = G @ error
         if self._fixed is None:
@@ -467,7 +473,19 @@ class Kalman:
         e.shift_others(change[n:])
         left = np.eye(len(e.P)) - G @ by_all
         e.P = left @ e.P @ left.T + G @ R @ G.T
-        return np.linalg.solve(np.linalg.cholesky(S), error)
+        return np.linalg.solve(root, error)
+
+    def _warn_lost(self, sensor: str, t: float) -> None:
+        """Say once in a run that readings are left out because the filter has lost the plant."""
+        if self._lost:
+            return
+        self._lost = True
+        warn(
+            f"Kalman: the filter has lost the plant at t = {t:.4g} s. The covariance of the reading of sensor {sensor!r} is no longer "
+            "positive definite, so this reading and others like it are left out. The model differs too much from the plant: "
+            "let it expect larger unknown forces by disturbance=..., or give it a better model.",
+            ModelWarning,
+        )
 
     def _expected(self, i: int, tau: Array) -> tuple[Array, Array, Array]:
         """H, the reading that the model expects, and J; the linear filter's reading is that at its operating point."""
