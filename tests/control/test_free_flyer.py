@@ -230,6 +230,36 @@ def test_what_is_left_free_beside_wheels_is_said():
     assert np.array_equal(zeros.gains, asked.gains)
 
 
+def test_torques_on_a_base_hold_it_and_leave_idle_joints_free():
+    """A base is no rotor, although its coordinates do not change the mass matrix either."""
+    s = craft(wheels=False)
+    about = turned(s, [0.3, -0.2, 0.1], [0.5, -0.7])
+    c = LQR(1.0, 1.0, sample_time=T, about=about, bodies=["base"])
+    with pytest.warns(lb.ModelWarning, match=r"Left free: the joint of 'upper'; the joint of 'fore'\."):
+        Loop(s, c)
+    assert not c.gains[0][:, [6, 7, 14, 15]].any()
+    c = LQR(1.0, 1.0, sample_time=T, about=about, bodies=["base"], free=["upper", "fore"])
+    Loop(s, c)
+    plant = lb.linearize(s, about, inputs=["base"])
+    found = margins(c.reached(plant), c)
+    assert found.stable and len(found.poles) == 12
+    simulated = np.linalg.eigvals(sampled_map(s, c, about, 0.0))
+    distance = np.abs(found.poles[:, None] - simulated)
+    _, own = scipy.optimize.linear_sum_assignment(distance)
+    assert distance[np.arange(12), own].max() < POLES
+
+
+def test_an_empty_list_of_what_is_free_is_like_none():
+    gains = []
+    for free in (None, []):
+        s = craft(wheels=False)
+        c = regulator(s, free=free)
+        with pytest.warns(lb.ModelWarning, match="Left free"):
+            Loop(s, c)
+        gains.append(c.gains)
+    assert np.array_equal(*gains)
+
+
 def test_wrong_names_of_what_is_free_are_refused():
     s = craft()
     for free, words in (

@@ -360,3 +360,18 @@ def test_a_joint_that_nothing_controls_is_never_stable_by_rounding():
             assert not found.stable and found.longest in (None, 0.0)
         report = spillover(plant, plant.modal(4), K, sample_time=0.01, delay=0.005)
         assert not report.stable and report.unstable
+
+
+def test_an_input_without_effect_and_without_gains_has_endless_margins(link):
+    """Its loop has neither inputs nor outputs; so has the motor of a craft that only moves what LQR leaves free."""
+    idle = np.zeros((2, 1))
+    both = lb.control.LinearModel(
+        link.A, np.hstack([link.B, idle]), link.C, np.hstack([link.D, idle]),
+        link.states, (*link.inputs, "idle"), link.outputs, "two motors",
+    )  # fmt: skip
+    alone = margins(link, [[KP, KD]], sample_time=0.001)
+    with np.errstate(all="raise"):
+        found = margins(both, [[KP, KD], [0.0, 0.0]], sample_time=0.001)
+    one, other = found.loops
+    assert (one.gain_up, one.phase) == (alone.loops[0].gain_up, alone.loops[0].phase)
+    assert np.isinf([other.gain_up, other.phase, other.delay]).all() and other.gain_down == 0.0

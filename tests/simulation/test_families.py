@@ -376,3 +376,33 @@ def test_nothing_is_in_doubt_without_cases():
     assert not len(cases_in_doubt(Family(s, {}, 0), none, *(np.zeros((*shape, n)) for n in (s.nq, s.nv, s.nv))))  # fmt: skip
     batch = lb.simulate(s, 0.02, parameters={"hub.mass": np.zeros(0)}, **OPTIONS)
     assert len(batch) == 0
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [{}, {"link.joint_upper": [1.0, 0.3, 1.0, 1.0]}, {"link.joint_stop_stiffness": [0.0, 9.0, 0.0, 5.0]}],
+)  # fmt: skip
+@pytest.mark.parametrize("stiffness", [0.0, 50.0])
+def test_batches_warn_of_starts_outside_limits_and_of_efforts(parameters, stiffness):
+    a = lb.Assembly("arm", gravity=(0.0, 0.0, 0.0))
+    limits = {"limits": (-1.0, 1.0), "stop_stiffness": stiffness, "effort_limit": 2.0}
+    a.attach("link", lb.RigidBody(1.0, (0.5, 0, 0), (0.1, 0.2, 0.3)), lb.Revolute("z", **limits))
+    s = a.build()
+    q0, tau = np.array([[0.5], [0.5], [1.5], [-2.0]]), np.array([[1.0], [0.0], [0.0], [-3.0]])
+    numbers = {name: np.array(x) for name, x in parameters.items()}
+    alone = {}
+    for case in range(4):
+        own = s.with_parameters({name: x[case] for name, x in numbers.items()})
+        with collected_warnings() as found:
+            lb.simulate(own, 0.01, q0=q0[case], torque=tau[case], **OPTIONS)
+        if found:
+            alone[case] = str(found[0])
+    assert 3 in alone and 0 not in alone
+    with collected_warnings() as found:
+        batch = lb.simulate(s, 0.01, q0=q0, torque=tau, parameters=parameters, **OPTIONS)
+    assert batch.finished.all() and len(found) == 1
+    first = min(alone)
+    words = f"{len(alone)} of 4 cases of the batch gave a warning. The most serious one is that of case {first}: {alone[first]}"
+    assert str(found[0]) == words
+    kept = [isinstance(x, Later) for x in batch.results.entries]
+    assert kept[0] and not any(kept[case] for case in alone)

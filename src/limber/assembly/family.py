@@ -98,7 +98,7 @@ class Family:
         found = {p.quantity: name for name, p in self._parameters.items() if p.body == body}
         return {q: self.values[name][members] for q, name in found.items() if not of_attachment(q)}
 
-    def _of_joint(self, body: str, members: np.ndarray) -> dict[str, Array]:
+    def of_joint(self, body: str, members: Any = slice(None)) -> dict[str, Array]:
         """The parameters of the joint of a body, by their names in `OF_JOINT`, (members, ...)."""
         return {
             p.quantity.removeprefix("joint_"): self.values[name][members]
@@ -141,7 +141,7 @@ class Family:
         if not members.size:
             return good
         for body, item in self.system.attachments.items():
-            of_body, of_joint = self.of_body(body, members), self._of_joint(body, members)
+            of_body, of_joint = self.of_body(body, members), self.of_joint(body, members)
             if of_body:
                 good[members] &= item.body.accepts(of_body)
             if of_joint:

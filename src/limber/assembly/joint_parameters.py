@@ -74,12 +74,17 @@ def with_numbers(joint: Joint, given: Mapping[str, Array]) -> Joint:
 
 def accepts(joint: Joint, given: Mapping[str, Array]) -> np.ndarray:
     """Which numbers of many cases, finite and (cases, ...), `with_numbers` certainly accepts, (cases,)."""
+    return accepted(joint.physics, of_speeds(joint, given))
+
+
+def of_speeds(joint: Joint, given: Mapping[str, Array]) -> dict[str, Array]:
+    """The physics of a joint in many cases, (cases, speeds), from numbers (cases, ...)."""
     arrays = {}
     for name, x in given.items():
         own = np.array(getattr(joint.physics, name))
         arrays[name] = np.tile(own, (len(x), 1))
         arrays[name][:, _speeds(joint, name)] = x.reshape(len(x), -1)
-    return accepted(joint.physics, arrays)
+    return arrays
 
 
 def set_physics(

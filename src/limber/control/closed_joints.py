@@ -27,6 +27,7 @@ from limber.assembly.system import System
 from limber.checks import Array, listed
 from limber.control.joints import deformed
 from limber.dynamics.closing import MET, gap, restored, searched
+from limber.dynamics.difference import displacement
 from limber.dynamics.equilibrium import equilibrium
 from limber.dynamics.evaluate import evaluated
 from limber.dynamics.inverse import inverse_dynamics, mass_matrix
@@ -40,6 +41,8 @@ BALANCED = 1e-6
 STUCK = 1e-3
 #: The closures lock a joint if it moves less than this fraction of what the same energy would move it by itself.
 LOCKED = 1e-6
+#: Joints that hold a configuration may be away from it by this much, rad or m, where all else is in equilibrium.
+MOVED = 1e-3
 
 
 # --- states ---------------------------------------------------------------------------------------
@@ -116,7 +119,16 @@ def at_rest(system: System, q: Array, held: np.ndarray) -> Array:
     kept = independent_places(system, start, [held])
     if len(kept) == row_space(system, start).basis.shape[1]:
         return start
-    return equilibrium(system, start, locked=owners(system, kept))
+    found = equilibrium(system, start, locked=owners(system, kept))
+    moved = np.abs(displacement(system, start, found)[held])
+    if moved.max(initial=0.0) > MOVED:
+        worst = int(held[moved.argmax()])
+        raise ArgumentValueError(
+            f"{system.name!r} is at or near a singular position, in which {system.describe_v(worst)} does not hold the rest: the next "
+            f"equilibrium is {moved.max():.3g} rad or m away from there. Give a configuration farther from the singular position, or let other "
+            "joints hold it, bodies=[...]."
+        )
+    return found
 
 
 def independent_places(system: System, q: Array, groups: list[np.ndarray]) -> np.ndarray:

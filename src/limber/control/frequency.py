@@ -47,7 +47,7 @@ class Responder:
         self._sound = self._is_sound(scale[:, None] * Z)
 
     def at(self, s: np.ndarray) -> np.ndarray:
-        """G (len(s), p, m) at complex s or z."""
+        """G (len(s), p, m) at complex s or z; at a pole it is not finite."""
         A, B, C = self._model.A, self._model.B, self._model.C
         n, m = self.B.shape
         out = np.empty((len(s), *self.D.shape), dtype=complex)
@@ -56,8 +56,9 @@ class Responder:
         for start in range(0, len(s), step):
             part = s[start : start + step]
             if self._sound:
-                x = self._by_triangle(part, self.B[:, None, :])
-                found = np.moveaxis(np.tensordot(self.C, x, axes=1), 0, 1)
+                with np.errstate(divide="ignore", invalid="ignore"):
+                    x = self._by_triangle(part, self.B[:, None, :])
+                    found = np.moveaxis(np.tensordot(self.C, x, axes=1), 0, 1)
             else:
                 found = C @ np.linalg.solve(part[:, None, None] * np.eye(n) - A, B)
             out[start : start + step] = self.D + found

@@ -85,7 +85,8 @@ def lqr_gain(model: LinearModel, Q: ArrayLike, R: ArrayLike, sample_time: float 
             f"no gains stabilize {model.name!r} with these weights: some of its motions do not decay and are not moved by the inputs "
             f"{', '.join(model.inputs)}, or cost nothing. Give bodies damping, leave out modes that the joints cannot reach "
             '(modes={"y": ...} of a beam in a plane), add inputs, or weight all states. Torques within a system that floats '
-            "do not change its momentum: LQR(..., free=[...]) finds the gains without what they cannot hold."
+            "do not change its momentum: of an open one, LQR(..., free=[...]) finds the gains without what they cannot hold; "
+            "the base of a closed one must be attached to the world."
         )
     return np.array(K, dtype=np.float64)
 

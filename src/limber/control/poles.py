@@ -101,7 +101,7 @@ def transmission_zeros(model: LinearModel) -> np.ndarray:
         )
     A, (d, _) = scipy.linalg.matrix_balance(model.A, permute=False, separate=True)
     B, C = model.B / d[:, None], model.C * d
-    b, c = (max(float(np.abs(X).max(initial=0.0)), 1e-300) for X in (B, C))
+    b, c = (float(np.abs(X).max(initial=0.0)) or 1.0 for X in (B, C))
     pencil = np.block([[A, B / b], [C / c, model.D / (b * c)]])
     weight = np.zeros_like(pencil)
     weight[:n, :n] = np.eye(n)

@@ -174,7 +174,13 @@ def chosen_free(
 
 
 def _rotors(system: System, q: Array, torques: np.ndarray) -> np.ndarray:
-    """Those of the speeds with torques whose coordinates do not change the mass matrix: wheels."""
+    """Those of the speeds with torques whose coordinates do not change the mass matrix: wheels.
+
+    Those of a base that floats do not change it either, but its torques push against the world.
+    """
+    for body, where in system.layout.items():
+        if system.attachments[body].to == "world":
+            torques = np.setdiff1d(torques, np.arange(system.nv)[where.v_joint])
     rest, any_ = np.zeros(system.nv), np.cos(np.arange(system.nv))
     by = (derivatives(system, q, rest, x, "inverse_dynamics", by="q").q for x in (any_, rest))
     change = np.abs(np.subtract(*by))
@@ -249,7 +255,7 @@ def free_places(system: System, free: Any) -> np.ndarray:
                 f"LQR: free has {shown(name)}, but the joint of {body!r} has {size} speeds, which are numbered from 0."
             )
         places += [where.start + int(number)] if bracket else range(where.start, where.stop)
-    return np.unique(places)
+    return np.unique(np.array(places, dtype=int))
 
 
 # --- regulators -----------------------------------------------------------------------------------

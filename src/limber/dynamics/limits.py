@@ -54,8 +54,7 @@ def stops_of(system: System) -> Stops:
                         found.append((name, at + i, place, stiffness, *bounds))
                 speed, at = speed + group.dofs, at + group.nq
         names, coordinates, speeds, stiffness, lower, upper = zip(*found) if found else ((),) * 6
-        span = np.array(upper) - np.array(lower)
-        allowed = np.minimum(PRESSED * np.where(np.isfinite(span), span, 1.0), DEEPEST)
+        allowed = allowed_depth(np.array(lower), np.array(upper))
         _stops[system] = Stops(
             names,
             np.array(coordinates, dtype=np.int64),
@@ -66,6 +65,12 @@ def stops_of(system: System) -> Stops:
             allowed,
         )
     return _stops[system]
+
+
+def allowed_depth(lower: Array, upper: Array) -> Array:
+    """How far beyond these limits a joint may rest on its stops."""
+    span = upper - lower
+    return np.minimum(PRESSED * np.where(np.isfinite(span), span, 1.0), DEEPEST)
 
 
 def warn_outside_limits(system: System, q: Array, what: str, effect: str) -> None:

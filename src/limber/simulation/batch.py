@@ -21,7 +21,7 @@ from limber.errors import LimberError, warn
 from limber.simulation.batch_result import BatchResult
 from limber.simulation.case_threads import calls_python, run_cases
 from limber.simulation.cases import Cases
-from limber.simulation.doubts import cases_in_doubt
+from limber.simulation.doubts import cases_in_doubt, starts_in_doubt
 from limber.simulation.lanes import (
     constant_torques,
     fixed_step,
@@ -37,7 +37,7 @@ from limber.simulation.progress import CaseProgress
 from limber.simulation.result import Result
 from limber.simulation.running_batch import RunningBatch
 from limber.simulation.signals import prepared_for
-from limber.simulation.states import initial_state
+from limber.simulation.states import initial_state, warn_of_start
 
 #: Cases whose rows are copied at a time.
 BLOCK = 64
@@ -96,7 +96,9 @@ def _in_lanes(
 
     def prepare(case: int) -> None:
         systems[case] = running.own_system(case)
-        q[case], v[case] = initial_state(system, **cases.start(case, given))
+        start = cases.start(case, given)
+        q[case], v[case] = initial_state(system, **start)
+        warn_of_start(systems[case], q[case], start["q0"])
         ready[case] = True
 
     for case in np.flatnonzero(~certain).tolist():
@@ -134,7 +136,8 @@ def _in_lanes(
 def _certain_states(
     running: RunningBatch, given: Mapping[str, Any]
 ) -> tuple[tuple[Array, Array], np.ndarray]:
-    """The initial states of all cases, and for which of them they and the system of the case are certainly valid.
+    """The initial states of all cases, and for which of them they and the system of the case are certainly valid,
+    without a warning.
 
     The others must be checked one by one.
     """
@@ -159,4 +162,6 @@ def _certain_states(
         certain &= np.abs(np.linalg.norm(q[:, at], axis=1) - 1.0) < 0.5 * UNIT_TOLERANCE
         for case in np.flatnonzero(certain):
             q[case, at] /= np.linalg.norm(q[case, at])  # the same rounding as `initial_state`
+    chosen = np.flatnonzero(certain)
+    certain[chosen] = ~starts_in_doubt(running.family.some(chosen), q[chosen])
     return (q, v), certain

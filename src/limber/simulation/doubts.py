@@ -12,9 +12,12 @@ import numpy as np
 
 from limber.assembly import modal
 from limber.assembly.family import Family, parts
+from limber.assembly.joint_parameters import of_speeds
+from limber.assembly.system import System
 from limber.checks import Array
 from limber.dynamics.cores import split
 from limber.dynamics.evaluate import workspaces
+from limber.dynamics.limits import allowed_depth, stops_of
 from limber.dynamics.loads import LOADED
 from limber.dynamics.sweep import fastest_sweep
 from limber.dynamics.theory import (
@@ -30,6 +33,7 @@ from limber.integrators.context import RUNAWAY
 from limber.kernels import layout as L
 from limber.kernels.functions import ROWS as FUNCTIONS
 from limber.native.calls import Call
+from limber.simulation.efforts import ABOVE
 from limber.simulation.validity import ROWS, few_rows, limits_of
 
 #: The number of cases of a batch that are examined at once.
@@ -37,9 +41,9 @@ CASES_AT_ONCE = 512
 
 
 def cases_in_doubt(family: Family, cases: np.ndarray, q: Array, v: Array, tau: Array) -> np.ndarray:
-    """The numbers of those among `cases` whose motions may leave the theory of their bodies.
+    """The numbers of those among `cases` whose motions may leave the theory of their bodies, or exceed effort limits.
 
-    Those of all others give `warn_outside_theory` and `refuse_indefinite` nothing to report.  Loads are evaluated as
+    Those of all others give `warn_of_doubts` and `refuse_indefinite` nothing to report.  Loads are evaluated as
     there; spins and rotations are bounded; many cases at once, at a cost of microseconds each.
 
     family : open systems, of which those of `cases` are `certain`.
@@ -48,8 +52,9 @@ def cases_in_doubt(family: Family, cases: np.ndarray, q: Array, v: Array, tau: A
     limits, n = limits_of(family.system), q.shape[1]
     if limits.truncated or limits.structures:
         return cases
+    above = cases[_above_efforts(family.system, tau)[cases]]
     if not (limits.names and n and len(cases)):
-        return cases[:0]
+        return above
     every = -(-n // ROWS)
     seen = slice((n - 1) % every, None, every)
     found = []
@@ -58,7 +63,41 @@ def cases_in_doubt(family: Family, cases: np.ndarray, q: Array, v: Array, tau: A
         at: Any = whole if whole.stop - whole.start == len(part) else part
         doubt = _CaseLimits(family, part).in_doubt(q[at, seen], v[at, seen], tau[at, seen])
         found.append(part[doubt])
-    return np.concatenate(found)
+    return np.union1d(np.concatenate(found), above)
+
+
+def starts_in_doubt(family: Family, q: Array) -> np.ndarray:
+    """(members,): whether these configurations (members, nq) may be outside the limits of joints."""
+    stops = stops_of(family.system)
+    lower, upper = (np.tile(x, (len(q), 1)) for x in (stops.lower, stops.upper))
+    doubt = np.zeros(len(q), dtype=bool)
+    if not len(q):
+        return doubt
+    for body, joint in family.system.joints.items():
+        given, where = of_speeds(joint, family.of_joint(body)), family.system.layout[body].v_joint
+        here = np.flatnonzero((stops.speeds >= where.start) & (stops.speeds < where.stop))
+        for name, limit in (("lower", lower), ("upper", upper)):
+            if name in given:
+                limit[:, here] = given[name][:, stops.speeds[here] - where.start]
+        if (
+            "stop_stiffness" in given
+        ):  # where the system has no stop, its coordinate is not among `stops`
+            new = (given["stop_stiffness"] != 0.0) & (joint.physics.stop_stiffness == 0.0)
+            doubt |= new.any(axis=1)
+    x = q[:, stops.coordinates]
+    with np.errstate(invalid="ignore"):
+        depth = np.maximum(lower - x, x - upper)
+        return doubt | ~(depth <= allowed_depth(lower, upper)).all(axis=1)
+
+
+def _above_efforts(system: System, tau: Array) -> np.ndarray:
+    """(cases,): whether torques (cases, n, nv) are above the effort limits of the joints."""
+    limit = np.full(system.nv, np.inf)
+    for body, joint in system.joints.items():
+        limit[system.layout[body].v_joint] = joint.physics.effort_limit
+    at = np.flatnonzero(np.isfinite(limit))
+    most = (1.0 + ABOVE) * limit[at]
+    return np.asarray((np.abs(tau[..., at]) > most).any(axis=(1, 2)))
 
 
 def lowest_of_cases(family: Family, cases: np.ndarray, const: Array) -> Array:

@@ -21,7 +21,7 @@ from limber.errors import ArgumentValueError, SimulationError
 from limber.simulation.laws import LANES, LawTable, SampledLaw, law_of
 from limber.simulation.result import Result, Statistics
 from limber.simulation.table import joint_speeds
-from limber.simulation.validity import refuse_indefinite, warn_outside_theory
+from limber.simulation.validity import refuse_indefinite, warn_of_doubts
 
 
 def numbers_of_code(system: System, parameters: Mapping[str, Array]) -> list[Array]:
@@ -152,7 +152,7 @@ def result_of(
         )
         stuck.result = replace(result, message=str(stuck))
     refuse_indefinite(result, stuck)
-    warn_outside_theory(result)
+    warn_of_doubts(result)
     if stuck is not None:
         raise stuck
     return result

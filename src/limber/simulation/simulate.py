@@ -13,7 +13,6 @@ from limber.assembly.system import System
 from limber.checks import number, shown
 from limber.dynamics.charts import sought
 from limber.dynamics.evaluate import check_system
-from limber.dynamics.limits import warn_outside_limits
 from limber.errors import ArgumentTypeError, ArgumentValueError, ModelWarning, warn
 from limber.integrators import context as R
 from limber.integrators.method_record import Method
@@ -31,7 +30,7 @@ from limber.simulation.peers import PEERS, by_peer
 from limber.simulation.result import Result
 from limber.simulation.run import Run
 from limber.simulation.signals import prepared_for
-from limber.simulation.states import initial_state
+from limber.simulation.states import initial_state, warn_of_start
 from limber.simulation.topology import changes_of, refuse_changes, refuse_impossible
 
 if TYPE_CHECKING:
@@ -183,12 +182,7 @@ def simulate(
     forces.refuse_endless_sampling(length)
     start_on(forces.driven, system, start, q, v, (q0 is not None, v0 is not None))
     refuse_unsteady(forces.driven, system, start, end, q)
-    warn_outside_limits(
-        system,
-        q,
-        f"the configuration that {system.name!r} starts from, {'the neutral one' if q0 is None else 'q0'},",
-        "stops push back from the start. Give q0 within the limits.",
-    )
+    warn_of_start(system, q, q0)
     start_name = "the neutral configuration" if q0 is None else "q0"
     following = v0 is None and len(forces.driven) > 0
     q, v = closed_state(system, q, v, start_name, "v0", "q0, v0", forces.names, following)

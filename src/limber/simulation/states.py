@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
 from limber.checks import Array, array, unit_quaternion
+from limber.dynamics.limits import warn_outside_limits
 from limber.dynamics.refusals import quaternions
 
 
@@ -16,6 +17,16 @@ def initial_state(
     """The state that a run starts from: q0, v0, or the neutral configuration at rest."""
     q = system.neutral() if q0 is None else coordinates(system, "q0", q0)
     return q, np.zeros(system.nv) if v0 is None else speeds(system, "v0", v0)
+
+
+def warn_of_start(system: System, q: Array, q0: ArrayLike | None) -> None:
+    """Warn if the initial configuration is outside the limits of joints."""
+    warn_outside_limits(
+        system,
+        q,
+        f"the configuration that {system.name!r} starts from, {'the neutral one' if q0 is None else 'q0'},",
+        "stops push back from the start. Give q0 within the limits.",
+    )
 
 
 def coordinates(system: System, name: str, given: ArrayLike) -> Array:
