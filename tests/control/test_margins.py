@@ -45,6 +45,18 @@ def test_a_100_hz_pd_on_a_light_link_is_unstable_and_told_what_sample_time_would
     assert not margins(link, [[KP, KD]], sample_time=1.01 * found.longest).stable
 
 
+def test_a_motion_that_nothing_controls_is_told_as_a_pole_at_rest():
+    a = lb.Assembly("car")
+    body = lb.RigidBody(2.0, inertia=[0.1] * 3)
+    a.attach("car", body, lb.Prismatic("x"))
+    a.attach("wheel", body, lb.Revolute("z"), to="car")
+    plant = lb.linearize(a.build(), inputs=["wheel"], outputs=["wheel", ("speed", "wheel")])
+    found = margins(plant, [[1.0, 1.0]], sample_time=0.01)
+    assert not found.stable
+    assert np.abs(found.poles - 1.0).min() < 1e-6  # the car floats: two poles at z = 1
+    assert "A pole is at z = 1" in str(found) and "LQR.reached(plant)" in str(found)
+
+
 def test_continuous_margins_against_closed_forms_and_python_control(link):
     found = margins(link, [[KP, KD]])
     (loop,) = found.loops

@@ -100,8 +100,15 @@ def test_filter_and_gains_are_the_linear_model_that_margins_have(s, q, delay):
 
 def test_a_filter_without_fixed_gains_has_no_margins(s, q):
     c = LQR(1.0, 0.05, about=q, observer=Kalman(0.05), **TIMES)
-    Loop(s, c, sensors=[Encoder(rate=300.0, noise=1e-5)], seed=1)
-    with pytest.raises(lb.LimberError, match="'encoder' is not read at every sample"):
+    Loop(s, c, sensors=[Encoder(rate=700.0, noise=1e-5)], seed=1)
+    with pytest.raises(
+        lb.LimberError, match=r"'encoder' is not read at every sample .* a whole multiple"
+    ):
+        c.linear()
+    Loop(s, c, sensors=[Encoder(rate=0.5 / TIMES["sample_time"], noise=1e-5)], seed=1)
+    with pytest.raises(
+        lb.LimberError, match=r"the rate of the controller and 1\.41 times the noise"
+    ):
         c.linear()
 
 

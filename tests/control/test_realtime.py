@@ -560,6 +560,18 @@ def test_a_paced_run_reports_its_deadlines(tmp_path):
     assert (tmp_path / "x.png").stat().st_size > 1000
 
 
+def test_warnings_of_the_plant_are_given_here():
+    a = lb.Assembly("rotor")
+    a.attach("blade", lb.beam(1.0, 1.0, EI=1.0, modes={"y": 1}), lb.Revolute("z", armature=1.0))
+    s = a.build()
+    turning = lb.control.Loop(s, lb.control.PD([0.0], [0.1], sample_time=0.01))
+    with pytest.warns(lb.TheoryWarning, match="'blade' turns at 2 rad/s"):
+        rt.run(
+            turning, 0.02, paced=False, watch=rt.Watch(give_up=20.0), v0=s.speeds({"blade": 2.0}),
+            engine="general",
+        )  # fmt: skip
+
+
 @pytest.mark.slow
 def test_what_the_plant_refuses_is_raised_here():
     with pytest.raises(lb.LimberError, match="fixed steps"):

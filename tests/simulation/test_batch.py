@@ -236,3 +236,9 @@ def test_generated_code_takes_the_parameters_of_cases_as_arguments(arm, monkeypa
         lb.simulate(chained, 0.1, engine=engine, **options) for engine in ("generated", "general")
     )
     assert_close(found.q, expected.q, 1e-8)
+
+
+def test_a_batch_prints_how_its_cases_ended():
+    a = lb.Assembly("block").attach("block", lb.RigidBody(1.0), lb.Prismatic("x"))
+    batch = lb.simulate(a.build(), 0.1, every=0.05, parameters={"block.mass": [1.0, -1.0, 2.0]})
+    assert repr(batch) == "BatchResult('block', 3 cases, 3 rows, 2 finished, 1 failed)"

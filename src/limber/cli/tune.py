@@ -24,7 +24,7 @@ def tune(
         positive("Natural frequency of a rigid joint under control; chosen automatically by default.", "HZ"),
     ] = None,
     sample_time: Annotated[
-        float, typer.Option(metavar="S", help="Sample time of the controller.")
+        float, typer.Option(metavar="S", help="Sample time of the controller; that of a controller in FILE is not used.")
     ] = 0.001,
     delay: Annotated[
         float, typer.Option(metavar="S", help="Delay from a sample to the effect of its command.")

@@ -106,9 +106,13 @@ def late_samples(sensors: Sequence[FilterSensor], sample_time: float) -> list[in
     for one in sensors:
         rate, samples = one.sensor.rate * sample_time, one.sensor.delay / sample_time
         if abs(rate - round(rate)) > WHOLE or rate < 0.5:
+            remedy = "a whole multiple of the rate of the controller"
+            if rate < 1.0:
+                remedy = f"the rate of the controller and {rate**-0.5:.3g} times the noise, which is the same noise density"
             raise ArgumentValueError(
                 f"Kalman: sensor {one.name!r} is not read at every sample of the controller ({one.sensor.rate:g} Hz and "
-                f"{1.0 / sample_time:g} Hz), so that the filter has no fixed gains and no margins."
+                f"{1.0 / sample_time:g} Hz), so that the filter has no fixed gains and no margins. For margins, give it "
+                f"{remedy}."
             )
         if abs(samples - round(samples)) > WHOLE:
             raise ArgumentValueError(

@@ -33,6 +33,8 @@ ENDLESS = 1e12
 #: L counts as real at an end of the frequencies if its imaginary part is below this fraction of it: that of a loop
 #: that integrates is infinite at frequency zero, while its real part is meaningless.
 REAL = 1e-3
+#: A pole this near to z = 1 counts as at rest: rounding moves a double one, such as that of a floating base, by 1e-8.
+AT_REST = 1e-6
 #: Halvings of the interval in which a crossing lies, and refinements of the grid about a peak by the factor 20.
 BISECTIONS, REFINEMENTS = 44, 5
 
@@ -140,6 +142,11 @@ class Margins:
         if self.sample_time:
             worst = self.poles[np.argmax(np.abs(self.poles))]
             size = abs(worst)
+            if abs(worst - 1.0) < AT_REST:
+                return (
+                    f"A pole is at z = 1, to within {AT_REST:g}: a motion at rest that the controller does not hold. In a "
+                    "system that floats it may be left free on purpose; take the margins of LQR.reached(plant) then."
+                )
             if abs(size - 1.0) < 1e-9:
                 return f"A pole is at |z| = 1, at {_hertz(worst, self.sample_time)}: it is not controlled, or not damped."
             return f"A motion at {_hertz(worst, self.sample_time)} grows by the factor {size:.4g} with each sample."

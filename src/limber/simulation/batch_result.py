@@ -12,7 +12,6 @@ from limber.assembly.system import System
 from limber.checks import Array
 from limber.errors import ArgumentTypeError, SimulationError
 from limber.notebook import table
-from limber.short_repr import short_repr
 from limber.simulation.case_results import CaseResults
 from limber.simulation.data_frames import dataset_of_batch
 from limber.simulation.result import Result
@@ -36,8 +35,6 @@ class BatchResult:
     array of numbers selects cases.
     """
 
-    __repr__ = short_repr
-
     system: System
     t: Array
     q: Array
@@ -48,13 +45,22 @@ class BatchResult:
     parameters: Mapping[str, Array]
     results: CaseResults = field(repr=False)
 
+    def __repr__(self) -> str:
+        return (
+            f"BatchResult({self.system.name!r}, {len(self)} cases, {len(self.t)} rows, "
+            f"{', '.join(f'{n} {name}' for name, n in self._counts())})"
+        )
+
+    def _counts(self) -> list[tuple[str, int]]:
+        """How many cases ended in each way, without zeros."""
+        return [(name, n) for name in STATUS if (n := int((self.status == name).sum()))]
+
     def _repr_html_(self) -> str:
-        counts = [(name, n) for name in STATUS if (n := int((self.status == name).sum()))]
         given = [f"{name}: {x.min():.5g} to {x.max():.5g}" for name, x in self.parameters.items()]
         failed = np.flatnonzero(self.status == "failed")[:5]
         notes = [*given, *(f"case {case}: {self.messages[case]}" for case in failed)]
         title = f"{len(self.status)} cases of {self.system.name!r}, t = {self.t[0]:g} .. {self.t[-1]:g} s"
-        return table(title, ("status", "cases"), counts, notes=notes)
+        return table(title, ("status", "cases"), self._counts(), notes=notes)
 
     def __len__(self) -> int:
         return len(self.status)

@@ -298,7 +298,8 @@ class Result:
     def section_forces(self, body: str, at: Any = None) -> SectionForces:
         """Axial and shear forces, torsion, bending moments, strains and stresses of a beam or reduced frame over time.
 
-        Arrays are (n, stations, ...).  The forces in a beam are in equilibrium with the inertia, the weight, the external
+        Arrays are (n, stations, ...).  The forces are those that the part beyond a section exerts on the part before it:
+        tension is positive, and at the root they are the wrench of the joint with the opposite sign.  The forces in a beam are in equilibrium with the inertia, the weight, the external
         and closure forces and the bodies beyond the section, for any number of modes, in the axes of the deformed
         section; in a ruthless system the geometry is undeformed.  What acts at a node is beyond the section there, except
         at the root.  Strains are these forces over the stiffnesses.  A result made by hand needs the `tau` and `external`

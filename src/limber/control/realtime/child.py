@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import sys
+import warnings
 from typing import Any
 
 from limber.control.realtime.links import opened
@@ -20,14 +21,15 @@ def main() -> None:
     )  # what is printed must not get among the answer
     link = opened(address, "plant")
     answer: Any
+    with warnings.catch_warnings(record=True) as told:
+        try:
+            answer = side.run(link)
+        except LimberError as error:
+            answer = None, error, []
+        finally:
+            link.close()
     try:
-        answer = side.run(link)
-    except LimberError as error:
-        answer = None, error, []
-    finally:
-        link.close()
-    try:
-        answers.write(pickle.dumps(answer))
+        answers.write(pickle.dumps((*answer, [(str(x.message), x.category) for x in told])))
         answers.close()
     except BrokenPipeError:
         said = f" {answer[1]}" if answer[1] else ""

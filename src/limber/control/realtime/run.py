@@ -33,6 +33,7 @@ from limber.errors import (
     CompileError,
     FileError,
     LimberError,
+    warn,
 )
 from limber.native import c_compiler
 
@@ -164,7 +165,9 @@ def _both(side: PlantSide, controller: ControllerSide, address: str, folder: Pat
         finally:
             end.close()
         answer = child.communicate()[0]
-    result, failure, more = _answer(answer, child.returncode)
+    result, failure, more, told = _answer(answer, child.returncode)
+    for warning, category in told:
+        warn(warning, category)
     if isinstance(failure, LimberError):
         raise failure
     logs = {name: _log(folder / f"{name}.log") for name in ("plant", "controller")}
@@ -192,10 +195,10 @@ def _end(child: subprocess.Popen) -> None:
         child.kill()
 
 
-def _answer(answer: bytes, code: int | None) -> tuple[Any, Any, list[str]]:
-    """The answer of the plant process: result, failure, notes."""
+def _answer(answer: bytes, code: int | None) -> tuple[Any, Any, list[str], list[tuple[str, type]]]:
+    """The answer of the plant process: result, failure, notes, warnings with their categories."""
     if not answer:
-        return None, f"the process of the plant has ended with code {code}.", []
+        return None, f"the process of the plant has ended with code {code}.", [], []
     return pickle.loads(answer)
 
 
@@ -204,7 +207,8 @@ def _delay_note(side: PlantSide) -> list[str]:
         return []
     return [
         f"delay: in a real-time run a command takes effect one sample period after its sample, {1e3 * side.sample_time:g} "
-        f"ms, whereas the loop has a delay of {1e3 * side.delay:g} ms."
+        f"ms, whereas the loop has a delay of {1e3 * side.delay:g} ms. lb.control.margins(..., delay={side.sample_time:g}) "
+        "tells whether a loop with constant gains is stable with it."
     ]
 
 
