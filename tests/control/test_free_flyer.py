@@ -262,6 +262,13 @@ def test_an_empty_list_of_what_is_free_is_like_none():
     assert np.array_equal(*gains)
 
 
+def test_a_base_alone_has_no_torques_unless_it_is_named():
+    s = lb.Assembly("hub").attach("hub", lb.RigidBody(1.0, inertia=[1.0] * 3), lb.Free()).build()
+    law = lb.control.LQR(1.0, 1.0, sample_time=0.1, about=s.neutral())
+    with pytest.raises(lb.LimberError, match=r"all joints of 'hub' .* name them in bodies=\[...\]"):
+        Loop(s, law)
+
+
 def test_wrong_names_of_what_is_free_are_refused():
     s = craft()
     for free, words in (

@@ -266,6 +266,9 @@ def test_wrong_arguments_are_named(s):
         "must be one number or 3": lambda: lb.control.Loop(
             s, Still(), sensors=[lb.control.Gyro("hub", rate=1.0, bias=[1.0, 2.0])]
         ),
+        "one for each of x, y, z; got": lambda: lb.control.Loop(
+            s, Still(), sensors=[lb.control.StarTracker("hub", rate=1.0, noise=[1e-5, 1e-4])]
+        ),
         "two sensors have the name": lambda: lb.control.Loop(
             s, Still(), sensors=[E("panel", rate=1.0), E("panel", rate=2.0)]
         ),

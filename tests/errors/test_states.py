@@ -240,6 +240,12 @@ PLACES = [
 ]
 
 
+def test_a_body_without_nodes_has_its_frame():
+    s = lb.Assembly("a").attach("load", lb.RigidBody(1.0), lb.Prismatic("x")).build()
+    with refused(V, "node='x' is not a node of body 'load', which has none; None stands for its"):
+        lb.pose(s, [0.0], "load", "x")
+
+
 @for_each("place, kind, pattern", PLACES)
 @pytest.mark.parametrize("function", [lb.pose, lb.jacobian])
 def test_unknown_bodies_and_nodes_are_refused(function, place, kind, pattern):

@@ -238,6 +238,13 @@ def test_generated_code_takes_the_parameters_of_cases_as_arguments(arm, monkeypa
     assert_close(found.q, expected.q, 1e-8)
 
 
+def test_a_constant_torque_of_another_size_is_told_both_sizes():
+    a = lb.Assembly("arm")
+    a.attach("link", lb.beam(1.0, 1.0, EI=100.0, modes={"y": 2}), lb.Revolute("z"))
+    with pytest.raises(lb.LimberError, match=r"got \(2,\)\. Give 3 numbers, or 1 for the joints"):
+        lb.simulate(a.build(), 0.1, torque=[1.0, 2.0])
+
+
 def test_a_batch_prints_how_its_cases_ended():
     a = lb.Assembly("block").attach("block", lb.RigidBody(1.0), lb.Prismatic("x"))
     batch = lb.simulate(a.build(), 0.1, every=0.05, parameters={"block.mass": [1.0, -1.0, 2.0]})

@@ -377,7 +377,12 @@ class System(Frozen):
         self.number(body)
         if node is None:
             return None
-        return self.attachments[body].body.node_set.index(argument, node, f"body {body!r}")
+        nodes = self.attachments[body].body.node_set
+        if isinstance(node, str) and not len(nodes.shapes):
+            raise ArgumentValueError(
+                f"{argument}={node!r} is not a node of body {body!r}, which has none; None stands for its body frame."
+            )
+        return nodes.index(argument, node, f"body {body!r}")
 
     def describe_v(self, i: int) -> str:
         """Describe in words what v[i] (or tau[i]) belongs to; modes are counted from 1."""

@@ -124,6 +124,11 @@ def torque_places(system: System, bodies: Any, owner: str) -> JointPlaces:
     quaternions.
     """
     if bodies is None:
+        if not any(j.dofs and j.nq == j.dofs for j in system.joints.values()):
+            raise ArgumentValueError(
+                f"{owner}: all joints of {system.name!r} are fixed or have a quaternion. Torques act on the latter only if you "
+                "name them in bodies=[...]: a free joint then has six, as from ideal thrusters."
+            )
         return joint_places(system, None, owner, with_rates=False)
     names = [system.body_of(name, f"{owner}: body") for name in body_names(bodies, owner)]
     if all(system.joints[name].nq == system.joints[name].dofs for name in names):

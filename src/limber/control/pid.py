@@ -208,7 +208,8 @@ class PID(JointController):
         if self._shared or others.max(initial=0.0) > UNRELATED * np.abs(slopes).max(initial=0.0):
             raise ArgumentTypeError(
                 f"{type(self).__name__} has no linear model with gravity=True here: its torques also depend on the positions of joints that "
-                "it does not control. Control these joints too, or leave out gravity."
+                "it does not control. Control these joints too, or leave out gravity: take the margins of a PD with the same gains and without "
+                "it."
             )
         return slopes[:, places.v]
 

@@ -136,13 +136,13 @@ def tune(
     damping: float = 0.8,
     delay: float = 0.0,
 ) -> Tuned:
-    """Find gains with which joints hold their position; the head of this file describes the method.
+    """Find gains with which joints hold their position, and the margins of the sampled loop.
 
     Parameters
     ----------
     system : an open system in which all joint speeds are the rates of their coordinates, or a closed one, in which
         those of the joints with motors are.
-    method : "pd" or "lqr".
+    method : "pd", with kp = M w^2 and kd = 2 damping M w for the inertia M that each joint feels and the bandwidth w, or "lqr".
     sample_time : s.
     q : (nq,) the configuration to hold; by default the neutral one, or the one that `lb.assemble` finds from there.
         Bodies are deformed by their weight. In a closed system the other joints follow those with motors.

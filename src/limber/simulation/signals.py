@@ -134,7 +134,7 @@ def torque_signal(
         return made
     given = np.asarray(torque, dtype=object)
     size = len(joints) if given.shape == (len(joints),) else nv
-    made.value = np.array(spread(array("torque", torque, (size,))))
+    made.value = np.array(spread(array("torque", torque, (size,), f"Give {expected}.")))
     return made
 
 

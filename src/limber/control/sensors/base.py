@@ -188,7 +188,7 @@ class Measurement:
         def spread(what: str, given: Array) -> Array:
             if given.ndim > 1 or given.size not in (1, width):
                 raise ArgumentValueError(
-                    f"{what} {owner} must be one number or {width}, one for each of {', '.join(reader.labels)}; got "
+                    f"{what} {owner} must be one number or {width}, one for each of {', '.join(reader.labels[-width:])}; got "
                     f"{shown(given)}."
                 )
             return np.broadcast_to(given, (width,)).astype(float)
