@@ -8,7 +8,9 @@ dT^T A^T = -T^T dA^T,
 
     T^T (df - dA^T lambda) = [dtau of held joints; 0]
 
-gives dy of the others, and then dtau. T changes by  dT = -A_o^+ dA T  in the rows of what follows.
+gives dy of the others, and then G^T dtau, G = E T at the rows E of the held joints. T changes by  dT = -A_o^+ dA T  in the
+rows of what follows. Of the torques of redundant motors, those with the least squares are taken, tau = G c, so that
+dtau = dG c + G dc.
 """
 
 from __future__ import annotations
@@ -28,10 +30,13 @@ from limber.control.closed_motions import (
 from limber.control.kernel_slopes import slopes_of
 from limber.dynamics import derivatives, inverse_dynamics
 from limber.dynamics.rows import row_space
+from limber.errors import ArgumentValueError
 from limber.identification.closed_starts import completed_slopes
 
 #: Stiffnesses below this fraction of the largest, in units of the inertias, are zero: nothing moves there.
 SOFT = 1e-11
+#: Joints move with a number from this fraction of the fastest one.
+MOVED = 1e-9
 
 
 class ClosedRest:
@@ -75,8 +80,23 @@ class ClosedRest:
         dy = np.zeros(len(y))
         dy[free] = -np.linalg.pinv(stiffness, rcond=SOFT) @ (h[free] / unit) / unit
         self.along_p = c[:, 0] + T @ dy
+        self._refuse_overdriven(c[:, 0], np.setdiff1d(held, y))
+        G, dG = T[held][:, ~free], self._turned(T, y)[held][:, ~free]
+        inverse = np.linalg.pinv(G)
+        drift = dG @ (inverse @ tau[held])
         self.torques = rest
-        self.torques[y[~free]] = (H @ dy + h)[~free]
+        self.torques[held] = drift + inverse.T @ ((H @ dy + h)[~free] - G.T @ drift)
+
+    def _refuse_overdriven(self, c: Array, redundant: np.ndarray) -> None:
+        """Reject a number that moves closures where more joints are held than there are motions."""
+        off = redundant[np.abs(c[redundant]) > MOVED * np.abs(c).max(initial=0.0)]
+        if len(off):
+            s = self.system
+            raise ArgumentValueError(
+                f"parameter {self.parameter.name!r} moves the closures of {s.name!r}, in which redundant motors hold more joints than can be "
+                f"held, such as {s.describe_v(int(off[0]))}: it is not known which of them moves. Leave this parameter out, or give only inputs "
+                "whose joints are independent."
+            )
 
     def _rows(self, along: Array, stepped: bool) -> Array:
         """(nv, rows, d) the derivatives of A^T along directions (nv, d), and of the number of the model."""
@@ -93,13 +113,18 @@ class ClosedRest:
         """T (2 nv, 2 n) of `lb.linearize`, and its derivative."""
         s, kept = self.system, self.kept
         T = closed_motions(s, self.q, np.zeros(s.nv), kept, "").T
+        none, dT = np.zeros_like(T), self._turned(T, kept)
+        return np.block([[T, none], [none, T]]), np.block([[dT, none], [none, dT]])
+
+    def _turned(self, T: Array, kept: np.ndarray) -> Array:
+        """dT (nv, d) of motions T with the independent coordinates `kept`."""
+        s = self.system
         moved = np.einsum("irj,ik->rk", self._rows(self.along_p[:, None], True), T)
         others = np.setdiff1d(np.arange(s.nv), kept)
         dT = np.zeros_like(T)
         A = row_space(s, rows_at(s, self.q)).A[:, others]
         dT[others] = -np.linalg.pinv(A, rcond=1e-10) @ moved
-        none = np.zeros_like(T)
-        return np.block([[T, none], [none, T]]), np.block([[dT, none], [none, dT]])
+        return dT
 
 
 def _mass(system: System, q: Array) -> Array:
