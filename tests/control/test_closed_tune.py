@@ -185,6 +185,8 @@ def test_what_cannot_be_tuned_is_refused():
 def test_a_motor_that_does_not_hold_a_singular_position_is_refused(angle):
     """The slider does not move with the crank at its dead points: the equilibrium is half a metre away."""
     s, _ = sprung()
-    with pytest.raises(lb.LimberError, match=r"singular position, in which .*'slider' does not hold"):
+    with pytest.raises(
+        lb.LimberError, match=r"singular position, in which .*'slider' does not hold"
+    ):
         tune(s, q=SliderCrank().q(angle), bodies=["slider"], sample_time=T)
     tune(s, q=SliderCrank().q(angle + 0.05), bodies=["slider"], sample_time=T)

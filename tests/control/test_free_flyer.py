@@ -235,7 +235,9 @@ def test_torques_on_a_base_hold_it_and_leave_idle_joints_free():
     s = craft(wheels=False)
     about = turned(s, [0.3, -0.2, 0.1], [0.5, -0.7])
     c = LQR(1.0, 1.0, sample_time=T, about=about, bodies=["base"])
-    with pytest.warns(lb.ModelWarning, match=r"Left free: the joint of 'upper'; the joint of 'fore'\."):
+    with pytest.warns(
+        lb.ModelWarning, match=r"Left free: the joint of 'upper'; the joint of 'fore'\."
+    ):
         Loop(s, c)
     assert not c.gains[0][:, [6, 7, 14, 15]].any()
     c = LQR(1.0, 1.0, sample_time=T, about=about, bodies=["base"], free=["upper", "fore"])

@@ -316,8 +316,13 @@ def test_slopes_of_transfer_functions_with_redundant_motors():
         largest = max(np.abs(x).max() for x in others)
         for slope, reference in zip(mine, others):
             assert np.abs(slope - reference).max() <= TOLERANCE * largest, name
-    with pytest.raises(lb.LimberError, match=r"'pin\.offset' moves the closures.*redundant motors"):
-        list(response_slopes(s, ["pin.offset[0]"], g.q(0.8), motors, ["rod"], held))
+    s2, q2 = five_bar(True)  # in which links could bend
+    both = np.array([s2.layout[body].v_joint.start for body in s2.layout])
+    for one, q, name, places in ((s, g.q(0.8), "pin", held), (s2, q2, "tool", both)):
+        with pytest.raises(
+            lb.LimberError, match=rf"'{name}\.offset' moves the closures.*redundant motors"
+        ):
+            list(response_slopes(one, [f"{name}.offset[0]"], q, list(one.layout)[:1], list(one.layout)[:1], places))  # fmt: skip
 
 
 def test_transfer_functions_give_payload_stiffness_and_damping():

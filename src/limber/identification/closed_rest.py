@@ -19,8 +19,8 @@ import numpy as np
 
 from limber.assembly.parameters import Parameter
 from limber.assembly.system import System
-from limber.checks import Array
-from limber.control.closed_joints import independent_places
+from limber.checks import Array, listed
+from limber.control.closed_joints import independent_places, owners
 from limber.control.closed_motions import (
     closed_motions,
     independent_speeds,
@@ -32,10 +32,11 @@ from limber.dynamics import derivatives, inverse_dynamics
 from limber.dynamics.rows import row_space
 from limber.errors import ArgumentValueError
 from limber.identification.closed_starts import completed_slopes
+from limber.simulation.table import joint_speeds
 
 #: Stiffnesses below this fraction of the largest, in units of the inertias, are zero: nothing moves there.
 SOFT = 1e-11
-#: Joints move with a number from this fraction of the fastest one.
+#: Closures cannot follow if more than this fraction of their motion is left.
 MOVED = 1e-9
 
 
@@ -80,22 +81,25 @@ class ClosedRest:
         dy = np.zeros(len(y))
         dy[free] = -np.linalg.pinv(stiffness, rcond=SOFT) @ (h[free] / unit) / unit
         self.along_p = c[:, 0] + T @ dy
-        self._refuse_overdriven(c[:, 0], np.setdiff1d(held, y))
+        self._refuse_overdriven(c[:, 0], held)
         G, dG = T[held][:, ~free], self._turned(T, y)[held][:, ~free]
         inverse = np.linalg.pinv(G)
         drift = dG @ (inverse @ tau[held])
         self.torques = rest
         self.torques[held] = drift + inverse.T @ ((H @ dy + h)[~free] - G.T @ drift)
 
-    def _refuse_overdriven(self, c: Array, redundant: np.ndarray) -> None:
-        """Reject a number that moves closures where more joints are held than there are motions."""
-        off = redundant[np.abs(c[redundant]) > MOVED * np.abs(c).max(initial=0.0)]
-        if len(off):
-            s = self.system
+    def _refuse_overdriven(self, c: Array, held: np.ndarray) -> None:
+        """Reject a number that moves closures, as c does, if the joints that are not held cannot follow alone."""
+        s = self.system
+        A = row_space(s, rows_at(s, self.q)).A
+        followers = np.setdiff1d(joint_speeds(s), held)
+        wanted = A @ c
+        rest = wanted - A[:, followers] @ (np.linalg.pinv(A[:, followers], rcond=1e-10) @ wanted)
+        if np.linalg.norm(rest) > MOVED * np.linalg.norm(np.abs(A) @ np.abs(c)):
             raise ArgumentValueError(
-                f"parameter {self.parameter.name!r} moves the closures of {s.name!r}, in which redundant motors hold more joints than can be "
-                f"held, such as {s.describe_v(int(off[0]))}: it is not known which of them moves. Leave this parameter out, or give only inputs "
-                "whose joints are independent."
+                f"parameter {self.parameter.name!r} moves the closures of {s.name!r}, which cannot follow while {listed(owners(s, held))} are "
+                "held: redundant motors would push against each other, and it is not known which of them gives way. Leave this parameter "
+                "out, or give only inputs whose joints are independent of each other."
             )
 
     def _rows(self, along: Array, stepped: bool) -> Array:
