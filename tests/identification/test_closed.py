@@ -300,6 +300,31 @@ def test_slopes_of_transfer_functions_with_a_free_object():
 
 
 @pytest.mark.slow
+def test_slopes_of_transfer_functions_with_redundant_motors():
+    """Their torques are those of least squares for every number of the model."""
+    g = SliderCrank()
+    a = lb.Assembly("sprung slider-crank", gravity=(0, -GRAVITY, 0))
+    a.attach("crank", bar(g.r), lb.Revolute("z"))
+    a.attach("rod", bar(g.length), lb.Revolute("z"), to="crank", at="tip")
+    slider = lb.RigidBody(g.slider, inertia=[0.1] * 3)
+    a.attach("slider", slider, lb.Prismatic("x", stiffness=300.0, rest=1.0, damping=2.0))
+    a.close(("rod", "tip"), ("slider", None), lb.Revolute("z"), name="pin")
+    s, motors = a.build(), ["crank", "slider"]
+    held = np.array([s.layout[body].v_joint.start for body in motors])
+    names = ["crank.mass", "slider.joint_stiffness"]
+    for name, mine, others in response_slopes(s, names, g.q(0.8), motors, ["rod"], held):
+        largest = max(np.abs(x).max() for x in others)
+        for slope, reference in zip(mine, others):
+            assert np.abs(slope - reference).max() <= TOLERANCE * largest, name
+    s2, q2 = five_bar(True)  # in which links could bend
+    both = np.array([s2.layout[body].v_joint.start for body in s2.layout])
+    for one, q, name, places in ((s, g.q(0.8), "pin", held), (s2, q2, "tool", both)):
+        with pytest.raises(
+            lb.LimberError, match=rf"'{name}\.offset' moves the closures.*redundant motors"
+        ):
+            list(response_slopes(one, [f"{name}.offset[0]"], q, list(one.layout)[:1], list(one.layout)[:1], places))  # fmt: skip
+
+
 def test_transfer_functions_give_payload_stiffness_and_damping():
     s, q = five_bar(True)
     q = lb.equilibrium(s, q, locked=MOTORS)

@@ -8,7 +8,9 @@ dT^T A^T = -T^T dA^T,
 
     T^T (df - dA^T lambda) = [dtau of held joints; 0]
 
-gives dy of the others, and then dtau. T changes by  dT = -A_o^+ dA T  in the rows of what follows.
+gives dy of the others, and then G^T dtau, G = E T at the rows E of the held joints. T changes by  dT = -A_o^+ dA T  in the
+rows of what follows. Of the torques of redundant motors, those with the least squares are taken, tau = G c, so that
+dtau = dG c + G dc.
 """
 
 from __future__ import annotations
@@ -17,8 +19,8 @@ import numpy as np
 
 from limber.assembly.parameters import Parameter
 from limber.assembly.system import System
-from limber.checks import Array
-from limber.control.closed_joints import independent_places
+from limber.checks import Array, listed
+from limber.control.closed_joints import independent_places, owners
 from limber.control.closed_motions import (
     closed_motions,
     independent_speeds,
@@ -28,10 +30,14 @@ from limber.control.closed_motions import (
 from limber.control.kernel_slopes import slopes_of
 from limber.dynamics import derivatives, inverse_dynamics
 from limber.dynamics.rows import row_space
+from limber.errors import ArgumentValueError
 from limber.identification.closed_starts import completed_slopes
+from limber.simulation.table import joint_speeds
 
 #: Stiffnesses below this fraction of the largest, in units of the inertias, are zero: nothing moves there.
 SOFT = 1e-11
+#: Closures cannot follow if more than this fraction of their motion is left.
+MOVED = 1e-9
 
 
 class ClosedRest:
@@ -75,8 +81,26 @@ class ClosedRest:
         dy = np.zeros(len(y))
         dy[free] = -np.linalg.pinv(stiffness, rcond=SOFT) @ (h[free] / unit) / unit
         self.along_p = c[:, 0] + T @ dy
+        self._refuse_overdriven(c[:, 0], held)
+        G, dG = T[held][:, ~free], self._turned(T, y)[held][:, ~free]
+        inverse = np.linalg.pinv(G)
+        drift = dG @ (inverse @ tau[held])
         self.torques = rest
-        self.torques[y[~free]] = (H @ dy + h)[~free]
+        self.torques[held] = drift + inverse.T @ ((H @ dy + h)[~free] - G.T @ drift)
+
+    def _refuse_overdriven(self, c: Array, held: np.ndarray) -> None:
+        """Reject a number that moves closures, as c does, if the joints that are not held cannot follow alone."""
+        s = self.system
+        A = row_space(s, rows_at(s, self.q)).A
+        followers = np.setdiff1d(joint_speeds(s), held)
+        wanted = A @ c
+        rest = wanted - A[:, followers] @ (np.linalg.pinv(A[:, followers], rcond=1e-10) @ wanted)
+        if np.linalg.norm(rest) > MOVED * np.linalg.norm(np.abs(A) @ np.abs(c)):
+            raise ArgumentValueError(
+                f"parameter {self.parameter.name!r} moves the closures of {s.name!r}, which cannot follow while {listed(owners(s, held))} are "
+                "held: redundant motors would push against each other, and it is not known which of them gives way. Leave this parameter "
+                "out, or give only inputs whose joints are independent of each other."
+            )
 
     def _rows(self, along: Array, stepped: bool) -> Array:
         """(nv, rows, d) the derivatives of A^T along directions (nv, d), and of the number of the model."""
@@ -93,13 +117,18 @@ class ClosedRest:
         """T (2 nv, 2 n) of `lb.linearize`, and its derivative."""
         s, kept = self.system, self.kept
         T = closed_motions(s, self.q, np.zeros(s.nv), kept, "").T
+        none, dT = np.zeros_like(T), self._turned(T, kept)
+        return np.block([[T, none], [none, T]]), np.block([[dT, none], [none, dT]])
+
+    def _turned(self, T: Array, kept: np.ndarray) -> Array:
+        """dT (nv, d) of motions T with the independent coordinates `kept`."""
+        s = self.system
         moved = np.einsum("irj,ik->rk", self._rows(self.along_p[:, None], True), T)
         others = np.setdiff1d(np.arange(s.nv), kept)
         dT = np.zeros_like(T)
         A = row_space(s, rows_at(s, self.q)).A[:, others]
         dT[others] = -np.linalg.pinv(A, rcond=1e-10) @ moved
-        none = np.zeros_like(T)
-        return np.block([[T, none], [none, T]]), np.block([[dT, none], [none, dT]])
+        return dT
 
 
 def _mass(system: System, q: Array) -> Array:
