@@ -200,3 +200,15 @@ def loads_of(system: System, given: Mapping[str, Any]) -> tuple[np.ndarray, Arra
         places += here
         densities += spread(f"load[{body!r}]", walk, len(here)).tolist()
     return np.array(places, dtype=int), np.array(densities)
+
+
+def bias_places(sensors: list[FilterSensor]) -> tuple[dict[str, np.ndarray], Array, Array]:
+    """The places of the biases of sensors among all of them, with their first deviations and random walks."""
+    places, deviations, walks = {}, [np.zeros(0)], [np.zeros(0)]
+    for sensor in sensors:
+        if sensor.bias is not None:
+            begin = sum(map(len, deviations))
+            places[sensor.name] = np.arange(begin, begin + len(sensor.bias))
+            deviations.append(sensor.bias)
+            walks.append(sensor.walk)
+    return places, np.concatenate(deviations), np.concatenate(walks)

@@ -16,6 +16,7 @@ from limber.control.controller import Controller, Measured
 from limber.control.joints import JointPlaces, by_label, joint_places
 from limber.control.reference import Reference, reference_of
 from limber.errors import ArgumentTypeError, ArgumentValueError
+from limber.simulation.table import joint_speeds
 
 
 class JointController(Controller):
@@ -152,3 +153,11 @@ def one_each(name: str, given: Array, places: JointPlaces) -> Array:
             f"{shown(given.tolist())}."
         )
     return np.broadcast_to(given, (len(places),)).astype(float)
+
+
+def places_of_torques(loop: Any) -> np.ndarray:
+    """The places in v of the torques: those of actuators, or of the controller if it says, or those of all joints."""
+    if loop.actuators:
+        return np.array(sorted({i for i in loop.driven if i is not None}), dtype=int)
+    places = getattr(loop.controller.controller, "torque_places", None)
+    return np.array(joint_speeds(loop.system)) if places is None else places

@@ -50,9 +50,9 @@ from limber.control.filter_model import (
 )
 from limber.control.filter_noise import spread
 from limber.control.filter_past import Past, Reading, Span
-from limber.control.filter_readings import FilterSensor, loads_of, sensors_of
+from limber.control.filter_readings import bias_places, loads_of, sensors_of
 from limber.control.friction import warn_of_sticking
-from limber.control.joint_controller import driven_channels
+from limber.control.joint_controller import driven_channels, places_of_torques
 from limber.control.joints import joint_places
 from limber.control.linear_model import LinearModel
 from limber.control.linearize import linearized
@@ -152,7 +152,7 @@ class Kalman:
         self._late = samples - self._whole if samples - self._whole > WHOLE else 0.0
         self._sensors = sensors_of(loop, self.sensors, self.noise, self.bias)
         self.uses = tuple(sensor.name for sensor in self._sensors)
-        self._places, biases, walks = _bias_places(self._sensors)
+        self._places, biases, walks = bias_places(self._sensors)
         self._load_places, loads = loads_of(s, self._loads)
         self._load_at = len(biases) + np.arange(len(loads))
         self._biases, self._walk = np.append(biases, loads), np.append(walks, loads)
@@ -164,7 +164,7 @@ class Kalman:
         self._W = spread("disturbance", self.disturbance, s.nv) ** 2
         self._deviation = spread("initial", self.initial, n)
         self._unread = unread_joints(s, loop)[0]
-        self._driven = _torque_places(loop)
+        self._driven = places_of_torques(loop)
         if self.about is not None and self.about.shape != (s.nq,):
             raise ArgumentValueError(f"q must have shape ({s.nq},), got {self.about.shape}.")
         self._out = None
@@ -493,23 +493,3 @@ class Kalman:
             return self._fixed.read[i]
         e, sensor = self._estimate, self._sensors[i]
         return *sensor.slopes(e.q, e.v, tau, e.T), sensor.by_torques(e.q, e.v, tau)
-
-
-def _bias_places(sensors: list[FilterSensor]) -> tuple[dict[str, np.ndarray], Array, Array]:
-    """The places of the biases of sensors among all of them, with their first deviations and random walks."""
-    places, deviations, walks = {}, [np.zeros(0)], [np.zeros(0)]
-    for sensor in sensors:
-        if sensor.bias is not None:
-            begin = sum(map(len, deviations))
-            places[sensor.name] = np.arange(begin, begin + len(sensor.bias))
-            deviations.append(sensor.bias)
-            walks.append(sensor.walk)
-    return places, np.concatenate(deviations), np.concatenate(walks)
-
-
-def _torque_places(loop: Any) -> np.ndarray:
-    """The places in v of the torques: those of actuators, or of the controller if it says, or those of all joints."""
-    if loop.actuators:
-        return np.array(sorted({i for i in loop.driven if i is not None}), dtype=int)
-    places = getattr(loop.controller.controller, "torque_places", None)
-    return np.array(joint_speeds(loop.system)) if places is None else places
