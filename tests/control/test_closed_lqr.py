@@ -5,7 +5,16 @@ import pytest
 import scipy.linalg
 
 import limber as lb
-from helpers.mechanisms import SliderCrank, at_crank, bar, carrying, five_bar, four_bar, geared
+from helpers.mechanisms import (
+    SliderCrank,
+    at_crank,
+    bar,
+    braced_boom,
+    carrying,
+    five_bar,
+    four_bar,
+    geared,
+)
 from limber.control import LQR, Encoder, Loop, Tachometer, lqr_gain, margins
 
 pytestmark = pytest.mark.filterwarnings("ignore:the closures of")
@@ -85,13 +94,7 @@ def test_a_coordinate_on_which_no_acceleration_depends_is_held():
 
 
 def test_motors_that_the_closures_lock_are_refused():
-    a = lb.Assembly("frame")
-    a.attach("boom", bar(2.0), lb.Revolute("z"))
-    a.attach("strut", bar(1.1), lb.Revolute("z"), to="boom", offset=(1.0, 0.1, 0))
-    a.attach("brace", bar(1.4), lb.Revolute("z"), to="boom")
-    a.close(("strut", "tip"), ("brace", "tip"), lb.Revolute("z"), name="top")
-    s = a.build()
-    q = lb.assemble(s, [0.3, 1.6, 0.8], locked=["boom"])
+    s, q = braced_boom()
     with pytest.raises(lb.LimberError, match=r"torques of 'brace' move nothing.*bodies=\[\.\.\.\]"):
         Loop(s, LQR(1.0, 1.0, sample_time=T, about=q, bodies="brace"))
 

@@ -9,6 +9,7 @@ from helpers.mechanisms import (
     SliderCrank,
     at_crank,
     bar,
+    braced_boom,
     carrying,
     five_bar,
     floating_five_bar,
@@ -163,13 +164,7 @@ def test_without_a_configuration_the_mechanism_is_assembled():
 
 
 def test_what_cannot_be_tuned_is_refused():
-    a = lb.Assembly("frame")
-    a.attach("boom", bar(2.0), lb.Revolute("z"))
-    a.attach("strut", bar(1.1), lb.Revolute("z"), to="boom", offset=(1.0, 0.1, 0))
-    a.attach("brace", bar(1.4), lb.Revolute("z"), to="boom")
-    a.close(("strut", "tip"), ("brace", "tip"), lb.Revolute("z"), name="top")
-    s = a.build()
-    q = lb.assemble(s, [0.3, 1.6, 0.8], locked=["boom"])
+    s, q = braced_boom()
     with pytest.raises(lb.LimberError, match=r"lock the joint of 'brace'.*bodies=\[\.\.\.\]"):
         tune(s, q=q, bodies=["boom", "brace"], sample_time=T)
     assert tune(s, q=q, bodies="boom", sample_time=T, bandwidth=3.0).margins.stable

@@ -49,6 +49,13 @@ def test_what_is_no_configuration_is_refused():
     with pytest.raises(lb.LimberError, match=r"q_to must have shape \(\.\.\., 11\), got \(4,\)"):
         lb.difference(s, s.neutral(), np.zeros(4))
     with pytest.raises(
-        lb.LimberError, match=r"the quaternion of body 'hub', must have unit length"
+        lb.LimberError, match=r"q_from\[\.\.\., 0:4\], the quaternion of body 'hub', has norm 0"
     ):
         lb.difference(s, np.zeros(11), s.neutral())
+    some = np.tile(s.neutral(), (3, 1))
+    with pytest.raises(lb.LimberError, match=r"q_from \(3, 11\) and q_to \(2, 11\) do not match"):
+        lb.difference(s, some, some[:2])
+    some[1, :4] *= 2.0
+    with pytest.raises(lb.LimberError, match="has norm 2"):
+        lb.difference(s, some, s.neutral())
+    assert lb.difference(s, some[:0], s.neutral()).shape == (0, s.nv)

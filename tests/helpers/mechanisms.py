@@ -161,3 +161,15 @@ def carrying():
     box[-3:] = 0.8, 1.2, 0.0
     q[s.layout["box"].q_joint] = box
     return s, lb.assemble(s, q)
+
+
+def braced_boom():
+    """A boom with two bars on it that hold each other, and a configuration that closes them: only the boom turns."""
+    a = lb.Assembly("frame")
+    a.attach("boom", bar(2.0), lb.Revolute("z"))
+    a.attach("strut", bar(1.1), lb.Revolute("z"), to="boom", offset=(1.0, 0.1, 0))
+    a.attach("brace", bar(1.4), lb.Revolute("z"), to="boom")
+    a.close(("strut", "tip"), ("brace", "tip"), lb.Revolute("z"), name="top")
+    s = a.build()
+    q = lb.assemble(s, [0.3, 1.6, 0.8], locked=["boom"])
+    return s, q

@@ -92,3 +92,6 @@ def test_section_forces_are_shown_in_a_line_and_printed_as_a_table(result):
         result[:0].section_forces("boom"),
     ):
         assert "\n" not in repr(kind) and len(str(kind).splitlines()) > 10
+    assert len(str(result.section_forces("boom", [])).splitlines()) == 2
+    beam = lb.beam(1.0, 1.0, EI=1.0)
+    assert len(str(lb.structures.beam_forces(beam, [])).splitlines()) == 2

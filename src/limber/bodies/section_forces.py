@@ -241,7 +241,9 @@ class SectionForces:
             size = size.reshape(len(self.forces), len(self.names), 6).max(axis=0, initial=0.0)
             of = ", largest over time"
         else:
-            size = size.reshape(int(np.prod(stations)), -1, 6).max(axis=1, initial=0.0)
+            columns = size.shape[len(stations) : -1]
+            size = size.reshape(int(np.prod(stations)), int(np.prod(columns)), 6)
+            size = size.max(axis=1, initial=0.0)
             of = ", largest of all columns" if self.forces.ndim > len(stations) + 1 else ", size"
         names = self.names or tuple(
             ", ".join(map(str, np.unravel_index(i, stations))) for i in range(len(size))

@@ -15,14 +15,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
-from limber.checks import Array, finite_numbers
+from limber.checks import Array, finite_numbers, unit_quaternion
 from limber.dynamics.evaluate import check_system
 from limber.dynamics.refusals import quaternions
 from limber.errors import ArgumentValueError
 from limber.kernels import layout
 
-#: A quaternion may be off unit length by this much.
-UNIT = 1e-6
 #: Below this angle, rad, series replace the closed forms.
 SMALL = 1e-4
 
@@ -46,13 +44,17 @@ def difference(system: System, q_from: ArrayLike, q_to: ArrayLike) -> Array:
         if x.ndim == 0 or x.shape[-1] != system.nq:
             raise ArgumentValueError(f"{name} must have shape (..., {system.nq}), got {x.shape}.")
         for body, at in quaternions(system):
-            length = np.linalg.norm(x[..., at], axis=-1)
-            if (np.abs(length - 1.0) > UNIT).any():
-                raise ArgumentValueError(
-                    f"{name}[..., {at.start}:{at.stop}], the quaternion of body {body!r}, must have unit length, got "
-                    f"{float(length.flat[np.abs(length - 1.0).argmax()]):.6g}."
-                )
-    one, other = np.broadcast_arrays(*pair)
+            if x.size:
+                given = x[..., at].reshape(-1, 4)
+                worst = np.abs(np.linalg.norm(given, axis=1) - 1.0).argmax()
+                where = f"{name}[..., {at.start}:{at.stop}], the quaternion of body {body!r},"
+                unit_quaternion(where, given[worst])
+    try:
+        one, other = np.broadcast_arrays(*pair)
+    except ValueError:
+        raise ArgumentValueError(
+            f"the batch dimensions of q_from {pair[0].shape} and q_to {pair[1].shape} do not match."
+        ) from None
     return displacement(system, one, other)
 
 

@@ -1,8 +1,8 @@
 """Batches in SIMD lanes: fixed steps of the classical Runge-Kutta method for many cases at once, in generated code.
 
-The generated function "step" (`compile`) takes the states, torques and parameters of all cases, several of which share
-each instruction.  Steps end at the output times: each interval between two of them is divided into equal steps, none
-longer than the requested one.  With a control law, each sample time is divided in the same way.
+Each case runs from its start to its end in one call (`codegen.rollout`), and several cases share each instruction.  Steps
+end at the output times: each interval between two of them is divided into equal steps, none longer than the requested
+one.  With a control law, each sample time is divided in the same way.
 """
 
 from __future__ import annotations
